@@ -1,0 +1,138 @@
+/**
+ * Conventions: how lock libraries lay out their records. Pure decoders over raw records that an
+ * adapter read; no I/O. Adding one touches its file, index.ts, a fixture and a README row.
+ */
+import type { Fence } from '../domain/fence.ts';
+import type { Holder, Waiters } from '../domain/holder.ts';
+import type { Known } from '../domain/known.ts';
+import type { Confidence, ConventionId, LockMode, LockNote, LockState } from '../domain/lock.ts';
+import type { Text } from '../domain/text.ts';
+
+/** A Redis key as read, with the siblings that its conventions asked for. */
+export interface RedisRecord {
+  readonly system: 'redis';
+  readonly key: Text;
+  readonly type: 'string' | 'hash' | 'list' | 'set' | 'zset' | 'stream' | 'other' | 'none';
+  /** Undefined: no TTL. */
+  readonly ttlMs: number | undefined;
+  /** `type` string only; undefined otherwise. */
+  readonly value?: Text;
+  /** `type` hash only. */
+  readonly fields?: ReadonlyMap<Text, Text>;
+  /** Records named by `siblings()`, already read; absent keys are missing. */
+  readonly siblings: ReadonlyMap<Text, RedisSibling>;
+  /** Server wall clock in epoch ms when read, for layouts that store absolute times. */
+  readonly serverTimeMs: Known<number>;
+}
+
+export interface RedisSibling {
+  readonly key: Text;
+  readonly type: RedisRecord['type'];
+  readonly ttlMs: number | undefined;
+  readonly value?: Text;
+  readonly fields?: ReadonlyMap<Text, Text>;
+  /** list: members in order; zset: member and score; set: members. Capped by the reader. */
+  readonly members?: readonly { readonly member: Text; readonly score?: number }[];
+  /** Subscribers of a channel (PUBSUB NUMSUB), where the sibling is a channel. */
+  readonly subscribers?: Known<number>;
+}
+
+/** All etcd keys of one candidate lock, by create revision. */
+export interface EtcdRecord {
+  readonly system: 'etcd';
+  /** The lock's name: the prefix without its last slash, or the single key. */
+  readonly name: Text;
+  readonly keys: readonly EtcdKey[];
+}
+
+export interface EtcdKey {
+  readonly key: Text;
+  readonly value: Text;
+  readonly createRevision: bigint;
+  readonly modRevision: bigint;
+  readonly version: bigint;
+  /** 0 when the key hangs on no lease. */
+  readonly lease: bigint;
+}
+
+/** One ZooKeeper parent with its children. */
+export interface ZooKeeperRecord {
+  readonly system: 'zookeeper';
+  readonly path: Text;
+  readonly data: Text;
+  readonly cversion: number;
+  readonly children: readonly ZooKeeperChild[];
+}
+
+export interface ZooKeeperChild {
+  readonly name: Text;
+  readonly data: Text;
+  readonly czxid: bigint;
+  readonly version: number;
+  /** 0n for a persistent node. */
+  readonly ephemeralOwner: bigint;
+}
+
+export type LockRecord = RedisRecord | EtcdRecord | ZooKeeperRecord;
+
+/** What a decoder says of a record. Leases come from the adapter, unless a holder's own differs. */
+export interface Decoded {
+  readonly state: LockState;
+  readonly mode: LockMode;
+  readonly holders: Known<readonly Holder[]>;
+  readonly waiters: Waiters;
+  readonly fence: Fence;
+  readonly heldForMs: Known<number>;
+  readonly helpers: readonly Text[];
+  readonly notes: readonly LockNote[];
+  /** True when the owner value cannot tell two holders apart (constant, host name, timestamp). */
+  readonly weakOwner: boolean;
+}
+
+/** Redis only: what a forced release does besides deleting, in the same script. */
+export interface RedisRelease {
+  /** Keys deleted together with the lock, if unchanged. */
+  readonly alsoDelete: readonly Text[];
+  /** Counter raised before the delete; never deleted. */
+  readonly fenceKey: Text | undefined;
+  readonly publish: readonly { readonly channel: Text; readonly message: string }[];
+  /** List pushes that wake blocked waiters: DEL key, LPUSH value, PEXPIRE ttlMs. */
+  readonly push: readonly { readonly key: Text; readonly value: string; readonly ttlMs: number }[];
+  readonly warnings: readonly string[];
+  /** The layout must never be force-released (counters, Patroni). */
+  readonly forbidden?: string;
+}
+
+interface ConventionBase<R extends LockRecord> {
+  readonly id: ConventionId;
+  readonly title: string;
+  readonly system: R['system'];
+  /** How sure this record is in this layout, or undefined: not at all. Must not throw on any bytes. */
+  matches(record: R): Confidence | undefined;
+  /** Called only after `matches`, or when the caller forces this convention on a fitting type. */
+  decode(record: R): Decoded;
+}
+
+export interface RedisConvention extends ConventionBase<RedisRecord> {
+  /** Types this layout can have; anything else is `wrong-type` even when forced. */
+  readonly types: readonly RedisRecord['type'][];
+  /** Keys (and channels) to read beside `key` before `decode`. */
+  siblings(key: Text): readonly { readonly key: Text; readonly what: 'key' | 'channel' }[];
+  /** When `key` is a helper of another lock: that lock's name. Helpers are never listed. */
+  helperOf(key: Text): Text | undefined;
+  release(record: RedisRecord, decoded: Decoded): RedisRelease;
+}
+
+export interface EtcdConvention extends ConventionBase<EtcdRecord> {
+  /** `prefix`: contenders under `name/`; `key`: exactly one key. */
+  readonly layout: 'prefix' | 'key';
+}
+
+export interface ZooKeeperConvention extends ConventionBase<ZooKeeperRecord> {
+  /** Sequence number of a contender after this layout's lock name, also negative past 2^31; undefined: not a contender. */
+  sequence(child: Text): number | undefined;
+  /** Names hold a GUID, so the same name can never be created again. */
+  readonly uniqueNames: boolean;
+}
+
+export type Convention = RedisConvention | EtcdConvention | ZooKeeperConvention;

@@ -1,0 +1,94 @@
+/** A scenario after validation: what will be done, to whom, and what must hold. Plain data. */
+import type { Verdict } from './verdict.ts';
+
+/** A span that may depend on the granted lease: `factor * lease + addMs`. */
+export interface Span {
+  readonly leaseFactor: number;
+  readonly addMs: number;
+}
+
+export type AcceptRule = 'greater' | 'greater-or-equal' | 'any';
+
+export type ResourceKind = 'orders' | 'stock' | 'effects' | 'tasks';
+
+export interface StepExpectation {
+  readonly outcome?: 'ok' | 'fail' | 'unknown';
+  readonly code?: string;
+  readonly accepted?: boolean;
+}
+
+export type Step = { readonly id: string; readonly line: number } & (
+  | {
+      readonly kind: 'acquire';
+      readonly worker: string;
+      readonly wait?: Span;
+      readonly expect?: StepExpectation;
+    }
+  | {
+      readonly kind: 'renew' | 'release' | 'confirm';
+      readonly worker: string;
+      readonly expect?: StepExpectation;
+    }
+  | {
+      readonly kind: 'business';
+      readonly worker: string;
+      /** `close-order`, `pay-order`, `release-stock`, `write`, `effect`, `checkpoint`. */
+      readonly action: string;
+      readonly subject: string;
+      /** Park point inside the operation; the step ends when the worker says `parked`. */
+      readonly park?: string;
+      readonly expect?: StepExpectation;
+    }
+  /** Lets a parked worker continue; the step ends with the parked operation's result. */
+  | { readonly kind: 'go'; readonly worker: string; readonly expect?: StepExpectation }
+  | {
+      readonly kind: 'wait';
+      readonly until: 'absent' | 'held-by' | 'free-or-other';
+      readonly worker?: string;
+      readonly within: Span;
+    }
+  | {
+      readonly kind: 'fault';
+      readonly fault: string;
+      readonly worker?: string;
+      readonly options: Readonly<Record<string, string | number | boolean>>;
+      /** The fault is undone at the latest after this span. */
+      readonly lifetime: Span;
+    }
+  /** Ends a fault begun by the step with id `fault`. */
+  | { readonly kind: 'end-fault'; readonly fault: string; readonly worker?: string }
+);
+
+export interface InvariantSpec {
+  readonly name: string;
+  /** `service`, `effect`, `belief` for mutual exclusion; undefined otherwise. */
+  readonly level?: string;
+  readonly within?: Span;
+  readonly options: Readonly<Record<string, string | number | boolean>>;
+}
+
+export interface ControlSpec {
+  /** Mutation role: `resource-accepts-any`, `release-without-owner-check` … */
+  readonly mutate: string;
+  readonly expect: Readonly<Record<string, Verdict>>;
+}
+
+export interface Scenario {
+  readonly name: string;
+  readonly title: string;
+  readonly seed: string | undefined;
+  readonly protocol: string;
+  readonly lock: {
+    readonly name: string;
+    readonly leaseMs: number;
+    readonly renewEveryMs: number | undefined;
+  };
+  readonly resource: { readonly kind: ResourceKind; readonly accept: AcceptRule };
+  readonly workers: readonly string[];
+  readonly limits: { readonly runMs: number; readonly faultMs: number };
+  readonly steps: readonly Step[];
+  readonly invariants: readonly InvariantSpec[];
+  readonly reportOnly: readonly InvariantSpec[];
+  readonly controls: readonly ControlSpec[];
+  readonly expect: Readonly<Record<string, Verdict>>;
+}

@@ -1,0 +1,201 @@
+/** Targets: URLs that name a lock service, parsed without any client library. */
+import { UsageError } from './errors.ts';
+
+export type BackendKind =
+  'redis' | 'redis-sentinel' | 'redis-cluster' | 'redlock' | 'etcd' | 'zookeeper';
+
+/** A secret that no message, report, JSON or debugger line prints. */
+export class Secret {
+  readonly #value: string;
+  constructor(value: string) {
+    this.#value = value;
+  }
+  reveal(): string {
+    return this.#value;
+  }
+  toString(): string {
+    return '***';
+  }
+  toJSON(): string {
+    return '***';
+  }
+}
+
+export interface Endpoint {
+  /** IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface TlsOptions {
+  readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
+  readonly serverName?: string;
+}
+
+export interface Target {
+  readonly kind: BackendKind;
+  readonly endpoints: readonly [Endpoint, ...Endpoint[]];
+  readonly tls: TlsOptions | undefined;
+  readonly username: string | undefined;
+  readonly password: Secret | undefined;
+  /** Redis: database number; Sentinel: primary name; ZooKeeper: chroot; etcd: empty. No leading slash. */
+  readonly path: string;
+}
+
+const schemes: Readonly<Record<string, { kind: BackendKind; port: number; tls: boolean }>> = {
+  redis: { kind: 'redis', port: 6379, tls: false },
+  rediss: { kind: 'redis', port: 6379, tls: true },
+  'redis+sentinel': { kind: 'redis-sentinel', port: 26379, tls: false },
+  'rediss+sentinel': { kind: 'redis-sentinel', port: 26379, tls: true },
+  'redis+cluster': { kind: 'redis-cluster', port: 6379, tls: false },
+  'rediss+cluster': { kind: 'redis-cluster', port: 6379, tls: true },
+  redlock: { kind: 'redlock', port: 6379, tls: false },
+  'rediss+redlock': { kind: 'redlock', port: 6379, tls: true },
+  etcd: { kind: 'etcd', port: 2379, tls: false },
+  etcds: { kind: 'etcd', port: 2379, tls: true },
+  zk: { kind: 'zookeeper', port: 2181, tls: false },
+};
+
+const tlsParams = {
+  ca: 'caFile',
+  cert: 'certFile',
+  key: 'keyFile',
+  servername: 'serverName',
+} as const;
+
+/**
+ * Parses `scheme://[user[:password]@]host[:port][,host…][/path][?ca=FILE&cert=FILE&key=FILE&servername=NAME]`.
+ * @throws {UsageError} `bad-target`, naming what is wrong; a password is never in the message
+ */
+export function parseTarget(url: string): Target {
+  const match = /^([a-z_+]+):\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(url);
+  const scheme = match?.[1] === undefined ? undefined : schemes[match[1]];
+  if (match === null || scheme === undefined) {
+    throw bad(
+      `"${redactUrl(url)}" is not a target URL`,
+      `use one of ${Object.keys(schemes).join('://, ')}://`,
+    );
+  }
+  const [, , credentials, hosts = '', path = '', query = ''] = match;
+  const [username, password] = splitCredentials(credentials);
+  const endpoints = parseEndpoints(hosts, scheme, url);
+  const tls = parseTls(query, url);
+  if (!scheme.tls && tls !== undefined) {
+    throw bad(
+      `"${redactUrl(url)}" has TLS options on a clear-text scheme`,
+      'use the TLS form of the scheme, such as rediss:// or etcds://',
+    );
+  }
+  return {
+    kind: scheme.kind,
+    endpoints,
+    tls: scheme.tls ? (tls ?? {}) : undefined,
+    username,
+    password,
+    path: decode(path, url),
+  };
+}
+
+function parseEndpoints(
+  hosts: string,
+  scheme: { readonly kind: BackendKind; readonly port: number },
+  url: string,
+): readonly [Endpoint, ...Endpoint[]] {
+  const [first, ...rest] = hosts.split(',').map((host) => parseEndpoint(host, scheme.port, url));
+  if (first === undefined || (rest.length > 0 && scheme.kind === 'redis')) {
+    throw bad(
+      `"${redactUrl(url)}" names several hosts`,
+      'use redis+sentinel://, redis+cluster:// or redlock:// for several servers',
+    );
+  }
+  return [first, ...rest];
+}
+
+function parseTls(query: string, url: string): TlsOptions | undefined {
+  if (query === '') return undefined;
+  const options: Record<string, string> = {};
+  for (const [name, value] of new URLSearchParams(query)) {
+    const field = Object.hasOwn(tlsParams, name)
+      ? tlsParams[name as keyof typeof tlsParams]
+      : undefined;
+    if (field === undefined) {
+      throw bad(
+        `"${redactUrl(url)}" has an unknown option "${name}"`,
+        `known options: ${Object.keys(tlsParams).join(', ')}`,
+      );
+    }
+    options[field] = value;
+  }
+  return options;
+}
+
+function parseEndpoint(text: string, defaultPort: number, url: string): Endpoint {
+  const match = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = match?.[3] === undefined ? defaultPort : Number(match[3]);
+  if (host === undefined || host === '') {
+    throw bad(
+      `"${redactUrl(url)}" has no valid host`,
+      'write host or host:port, IPv6 as [::1]:6379',
+    );
+  }
+  if (port < 1 || port > 65_535) {
+    throw bad(`"${redactUrl(url)}" has port ${port}`, 'ports go from 1 to 65535');
+  }
+  return { host, port };
+}
+
+function splitCredentials(text: string | undefined): [string | undefined, Secret | undefined] {
+  if (text === undefined || text === '') return [undefined, undefined];
+  const colon = text.indexOf(':');
+  const user = colon === -1 ? text : text.slice(0, colon);
+  const password = colon === -1 ? undefined : new Secret(decode(text.slice(colon + 1), ''));
+  return [user === '' ? undefined : decode(user, ''), password];
+}
+
+function decode(text: string, url: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (cause) {
+    throw new UsageError(`"${redactUrl(url)}" has a broken %-escape`, {
+      code: 'bad-target',
+      hint: 'write % as %25',
+      cause,
+      definite: true,
+    });
+  }
+}
+
+function bad(message: string, hint: string): UsageError {
+  return new UsageError(message, { code: 'bad-target', hint, definite: true });
+}
+
+/** The URL without its password: the only form that may be printed. */
+export function redactUrl(url: string): string {
+  return url.replace(/^([^/]*:\/\/[^/?#]*?):[^/?#]*@/, '$1:***@');
+}
+
+const schemeOf: Readonly<Record<BackendKind, readonly [clear: string, tls: string]>> = {
+  redis: ['redis', 'rediss'],
+  'redis-sentinel': ['redis+sentinel', 'rediss+sentinel'],
+  'redis-cluster': ['redis+cluster', 'rediss+cluster'],
+  redlock: ['redlock', 'rediss+redlock'],
+  etcd: ['etcd', 'etcds'],
+  zookeeper: ['zk', 'zk'],
+};
+
+/** A target as a URL for people: user name kept, password never, options left out. */
+export function displayTarget(target: Target): string {
+  const [clear, tls] = schemeOf[target.kind];
+  const user = target.username === undefined ? '' : `${encodeURIComponent(target.username)}@`;
+  const path = target.path === '' ? '' : `/${target.path}`;
+  const hosts = target.endpoints.map(displayEndpoint).join(',');
+  return `${target.tls === undefined ? clear : tls}://${user}${hosts}${path}`;
+}
+
+export function displayEndpoint(endpoint: Endpoint): string {
+  const host = endpoint.host.includes(':') ? `[${endpoint.host}]` : endpoint.host;
+  return `${host}:${endpoint.port}`;
+}

@@ -1,0 +1,128 @@
+/**
+ * Lock clients that scenarios use: one well-defined way of taking, renewing and releasing a lock,
+ * with or without a fence, each with deliberately broken variants for controls; and the observer
+ * that reads the same lock from the outside, on its own direct connection.
+ * One contract suite (test/contract/protocol.contract.ts) runs against every protocol.
+ */
+import type { FencingToken } from '../domain/fence.ts';
+import type { OwnerToken } from '../domain/holder.ts';
+import type { Target } from '../domain/target.ts';
+
+/** Mutation roles that scenarios name in `controls`. */
+export type MutationRole =
+  | 'release-without-owner-check'
+  | 'renew-without-owner-check'
+  | 'fence-does-not-grow'
+  | 'fence-outside-the-atomic-step'
+  | 'renew-drops-ttl'
+  | 'check-then-delete';
+
+/** Outcome of one request. `code` is stable; one not listed in `definiteCodes` of its protocol is unknown. */
+export type Reply<T> =
+  | ({ readonly outcome: 'ok' } & T)
+  | { readonly outcome: 'fail'; readonly code: string; readonly detail?: string }
+  | { readonly outcome: 'unknown'; readonly code: string; readonly detail?: string };
+
+export interface Grant {
+  readonly owner: OwnerToken;
+  /** Undefined in protocols without a fence. */
+  readonly fence: FencingToken | undefined;
+  /** Lease really granted, read back from the server, in ms. */
+  readonly grantedTtlMs: number;
+  /** Holder's own deadline: process.hrtime ns at the first send of the acquire plus the lease. */
+  readonly validUntilNs: bigint;
+  /** Server record of this grant (key, etcd key, node path). */
+  readonly record: string;
+}
+
+export interface AcquireRequest {
+  readonly lock: string;
+  readonly owner: OwnerToken;
+  readonly leaseMs: number;
+  /** 0: try once. Otherwise wait in the protocol's own way (queue, poll) up to this long. */
+  readonly waitMs: number;
+}
+
+/** One worker's client. No hidden retries: one call is one request on the wire. */
+export interface LockClient {
+  acquire(request: AcquireRequest): Promise<Reply<{ grant: Grant }>>;
+  /** A fresh read with the same owner token: ok when the record is ours and valid. */
+  confirm(request: AcquireRequest): Promise<Reply<{ grant: Grant }>>;
+  renew(lock: string, grant: Grant, leaseMs: number): Promise<Reply<{ grantedTtlMs: number }>>;
+  /** fail `not-owner` when the record is gone or another's. */
+  release(lock: string, grant: Grant): Promise<Reply<object>>;
+  /** Called when the service tells that lease or session is lost. */
+  onLost(listener: (lock: string, reason: string) => void): void;
+  close(): Promise<void>;
+}
+
+/** One grant as the service itself recorded it. */
+export interface ObservedGrant {
+  readonly owner: OwnerToken;
+  readonly fence: FencingToken | undefined;
+  /** Position in the service's own order of events of this lock. */
+  readonly order: bigint;
+}
+
+export type ObservedState =
+  | { readonly kind: 'absent' }
+  | {
+      readonly kind: 'held';
+      readonly owner: OwnerToken;
+      readonly fence: FencingToken | undefined;
+      /** Left by the server's clock; undefined when the server cannot say (ZooKeeper). */
+      readonly ttlMs: number | undefined;
+      readonly record: string;
+    };
+
+/** Service-side facts about how one grant ended. */
+export interface ObservedEnd {
+  readonly owner: OwnerToken;
+  readonly cause: 'released' | 'expired' | 'removed-early' | 'session-ended' | 'unknown';
+  readonly order: bigint | undefined;
+  /** What the server showed, one sentence. */
+  readonly witness: string;
+}
+
+/** Reads the lock from the outside. Never shares a connection or a proxy with a worker. */
+export interface LockObserver {
+  /** Server's own monotonic-enough clock in ms (Redis TIME), if it has one. */
+  serverTimeMs(): Promise<number | undefined>;
+  state(lock: string): Promise<ObservedState>;
+  /** Every grant so far, in the service's order. */
+  grants(lock: string): Promise<readonly ObservedGrant[]>;
+  /** How the grant of `owner` ended, once `state` no longer shows it. */
+  end(lock: string, owner: OwnerToken): Promise<ObservedEnd>;
+  /** Addresses of the client connections the server sees, to prove that workers go through proxies. */
+  clientAddresses(): Promise<readonly string[] | undefined>;
+  /** Removes every record under this run's prefix. */
+  cleanUp(prefix: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ProtocolContext {
+  readonly target: Target;
+  /** Per-request deadline. */
+  readonly requestTimeoutMs: number;
+  readonly clientName: string;
+  /** The broken variant to run as, if this is a control. */
+  readonly mutation: MutationRole | undefined;
+}
+
+export interface LockProtocol {
+  readonly id: string;
+  readonly title: string;
+  /** `redis`, `etcd`, `zookeeper`: which targets it runs on. */
+  readonly family: string;
+  readonly fenced: boolean;
+  /** Where the fence lives, for reports; undefined without one. */
+  readonly fenceSource: string | undefined;
+  /** Expiry granularity of the server in ms, added to bounds (etcd: lease floor, ZooKeeper: tick). */
+  readonly expiryGranularityMs: number;
+  /** Codes after which the server surely did nothing. */
+  readonly definiteCodes: readonly string[];
+  /** Each mutation role: a broken variant exists, or why the layout rules it out. */
+  readonly mutations: Readonly<Record<MutationRole, 'variant' | { readonly prevented: string }>>;
+  connect(context: ProtocolContext): Promise<LockClient>;
+  observe(context: Omit<ProtocolContext, 'mutation'>): Promise<LockObserver>;
+}

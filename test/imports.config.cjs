@@ -1,0 +1,96 @@
+/** Import directions: cli → release | audit | chaos | reports → backends | protocols | resources | checks → conventions → domain. */
+const only = (name, comment, from, allowed) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: from },
+  to: { path: '^src/', pathNot: allowed },
+});
+
+module.exports = {
+  forbidden: [
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'domain-imports-nothing',
+      comment: 'domain is plain types and pure functions: no I/O, no packages, no node: modules',
+      severity: 'error',
+      from: { path: '^src/domain/' },
+      to: { pathNot: '^src/domain/' },
+    },
+    only(
+      'conventions-are-pure',
+      'conventions know only the domain',
+      '^src/conventions/',
+      '^src/(conventions|domain)/',
+    ),
+    {
+      name: 'conventions-need-no-package',
+      severity: 'error',
+      from: { path: '^src/conventions/' },
+      to: { dependencyTypes: ['npm', 'core'] },
+    },
+    only(
+      'checks-are-pure',
+      'checkers read a history and nothing else',
+      '^src/checks/',
+      '^src/(checks|domain)/',
+    ),
+    {
+      name: 'no-backend-imports-backend',
+      comment: 'adapters share the interface, never each other',
+      severity: 'error',
+      from: { path: '^src/backends/([^/]+)/' },
+      to: { path: '^src/backends/[^/]+/', pathNot: '^src/backends/$1/' },
+    },
+    only(
+      'backends-know-conventions-and-domain',
+      '',
+      '^src/backends/[^/]+/',
+      '^src/(backends|conventions|domain)/',
+    ),
+    only('protocols-know-the-domain', '', '^src/protocols/', '^src/(protocols|domain)/'),
+    only('resources-know-the-domain', '', '^src/resources/', '^src/(resources|domain)/'),
+    only(
+      'release-sees-only-the-backend-interface',
+      '',
+      '^src/release/',
+      '^src/(release|backends/backend[.]ts|conventions|domain)',
+    ),
+    only('reports-take-results', '', '^src/reports/', '^src/(reports|domain)/'),
+    only('lab-stands-alone', '', '^src/lab/', '^src/(lab|domain)/'),
+    only(
+      'chaos-never-sees-the-command-line',
+      '',
+      '^src/chaos/(?!drivers/)',
+      '^src/(chaos|protocols|resources|checks|backends/backend[.]ts|domain)',
+    ),
+    only(
+      'only-the-lab-driver-starts-servers',
+      '',
+      '^src/chaos/drivers/',
+      '^src/(chaos|protocols|lab|backends/backend[.]ts|domain)',
+    ),
+    {
+      name: 'clients-only-in-their-adapter',
+      comment: 'a client library never leaves the folder that speaks its protocol',
+      severity: 'error',
+      from: { pathNot: '^src/(backends|protocols)/' },
+      to: { path: 'node_modules/(ioredis|etcd3|node-zookeeper-client)/' },
+    },
+    {
+      name: 'no-dev-package-in-src',
+      severity: 'error',
+      from: { path: '^src' },
+      to: { dependencyTypes: ['npm-dev'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+    },
+  },
+};

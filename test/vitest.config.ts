@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config';
+
+/** Three kinds of test: pure code; real servers through the adapters; the built program. */
+export default defineConfig({
+  test: {
+    root: new URL('..', import.meta.url).pathname,
+    globalSetup: ['test/helpers/global-setup.ts'],
+    maxWorkers: 3,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    projects: [
+      { extends: true, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { extends: true, test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
+      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },
+    ],
+  },
+});
