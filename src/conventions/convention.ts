@@ -129,10 +129,17 @@ export interface EtcdConvention extends ConventionBase<EtcdRecord> {
 }
 
 export interface ZooKeeperConvention extends ConventionBase<ZooKeeperRecord> {
-  /** Sequence number of a contender after this layout's lock name, also negative past 2^31; undefined: not a contender. */
-  sequence(child: Text): number | undefined;
+  /**
+   * How a child reads in this layout; undefined: not a contender. `sequence` is the unsigned
+   * reading of the server's counter, so it goes on growing past 2147483647.
+   */
+  contender(
+    child: Text,
+  ): { readonly kind: 'exclusive' | 'read' | 'write'; readonly sequence: number } | undefined;
   /** Names hold a GUID, so the same name can never be created again. */
   readonly uniqueNames: boolean;
+  /** The layout must never be force-released, with the reason. */
+  readonly forbidden?: string;
 }
 
 export type Convention = RedisConvention | EtcdConvention | ZooKeeperConvention;

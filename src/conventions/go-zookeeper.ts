@@ -1,0 +1,14 @@
+/**
+ * go-zookeeper's Lock: like Curator's mutex, but the GUID is 32 hex digits without dashes and the
+ * node is usually empty.
+ * @see go-zookeeper/zk@6d30b8b lock.go
+ */
+import { queueConvention } from './zookeeper-layout.ts';
+
+export const goZookeeperLock = queueConvention({
+  id: 'go-zookeeper',
+  title: 'go-zookeeper lock',
+  child: /^_c_[0-9a-f]{32}-lock-(?<sequence>\d{10}|-\d{1,10})$/,
+  confidence: 'high',
+  uniqueNames: true,
+});

@@ -1,0 +1,44 @@
+/**
+ * Names without a GUID: ZooKeeper's own WriteLock recipe (`x-<session>-`), the .NET library's
+ * `lock-`, `read-` / `write-`, and hand-made recipes. A node of the same name can be created
+ * again after the parent was re-created, so a release needs the version bump.
+ * @see apache/zookeeper zookeeper-recipes-lock WriteLock; madelson/DistributedLock@3da3eaf
+ */
+import { queueConvention } from './zookeeper-layout.ts';
+
+const sequence = '(?<sequence>\\d{10}|-\\d{1,10})$';
+
+/** The official recipe: the session id in the name, decimal, then the sequence. */
+export const zookeeperWriteLock = queueConvention({
+  id: 'zookeeper-write-lock',
+  title: 'ZooKeeper WriteLock recipe',
+  child: new RegExp(`^x-\\d+-${sequence}`),
+  confidence: 'high',
+  uniqueNames: false,
+});
+
+export const bareReadWriteLock = queueConvention({
+  id: 'bare-read-write',
+  title: 'read-/write- recipe (DistributedLock .NET or hand-made)',
+  child: new RegExp(`^(?<kind>read|write)-${sequence}`),
+  kinds: { read: 'read', write: 'write' },
+  confidence: 'medium',
+  uniqueNames: false,
+});
+
+export const bareLock = queueConvention({
+  id: 'bare-lock',
+  title: 'lock- recipe (DistributedLock .NET or hand-made)',
+  child: new RegExp(`^lock-${sequence}`),
+  confidence: 'medium',
+  uniqueNames: false,
+});
+
+/** Any other sequential ephemeral children: only when asked for, or under a lock-like parent. */
+export const sequentialNodes = queueConvention({
+  id: 'sequential-nodes',
+  title: 'sequential nodes (library unknown)',
+  child: new RegExp(`^[^/]*?[^0-9-]?${sequence}`),
+  confidence: 'low',
+  uniqueNames: false,
+});

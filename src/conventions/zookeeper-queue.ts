@@ -1,0 +1,176 @@
+/**
+ * The ZooKeeper lock recipe, as every library varies it: sequential children of one parent, the
+ * lowest holds, each waiter watches a predecessor. Pure ordering and holding rules; which names a
+ * library writes is in that library's own file.
+ */
+import type { Holder, Waiter } from '../domain/holder.ts';
+import { known, unknown } from '../domain/known.ts';
+import type { LockMode, LockNote } from '../domain/lock.ts';
+import type { Text } from '../domain/text.ts';
+import type { Decoded, ZooKeeperChild, ZooKeeperRecord } from './convention.ts';
+
+/** How one child name reads in a layout. */
+export interface ContenderName {
+  readonly kind: 'exclusive' | 'read' | 'write';
+  readonly sequence: number;
+}
+
+export interface Contender extends ContenderName {
+  readonly node: ZooKeeperChild;
+}
+
+const span = 2 ** 32;
+
+/**
+ * Parses ZooKeeper's sequence suffix (`%010d` of a signed 32-bit counter). After 2147483647 the
+ * server writes `-2147483648`; the value here is unsigned, so it goes on growing.
+ */
+export function parseSequence(digits: string): number | undefined {
+  if (!/^(?:\d{10}|-\d{1,10})$/.test(digits)) return undefined;
+  const signed = Number(digits);
+  if (signed > 2 ** 31 - 1 || signed < -(2 ** 31)) return undefined;
+  return signed >>> 0;
+}
+
+/** The counter passed 2147483647: libraries that sort the suffix as text or signed now disagree. */
+export function hasWrapped(sequence: number): boolean {
+  return sequence > 2 ** 31 - 1;
+}
+
+/**
+ * Contenders in the order of their sequence numbers. The counter is cyclic: when members lie on
+ * both sides of its end, the ones after the end come last.
+ */
+export function orderContenders(
+  record: ZooKeeperRecord,
+  read: (name: Text) => ContenderName | undefined,
+): readonly Contender[] {
+  const contenders: Contender[] = [];
+  for (const node of record.children) {
+    const name = read(node.name);
+    if (name !== undefined) contenders.push({ ...name, node });
+  }
+  const sequences = contenders.map((one) => one.sequence);
+  const overEnd = Math.max(...sequences) - Math.min(...sequences) > span / 2;
+  const rank = (one: Contender): number =>
+    overEnd && one.sequence < span / 2 ? one.sequence + span : one.sequence;
+  return contenders.sort((a, b) => rank(a) - rank(b) || (a.node.czxid < b.node.czxid ? -1 : 1));
+}
+
+/** Who holds: the first; or every reader before the first writer. The rest wait. */
+export function splitHolders(ordered: readonly Contender[]): {
+  readonly holding: readonly Contender[];
+  readonly waiting: readonly Contender[];
+} {
+  const [first] = ordered;
+  if (first === undefined) return { holding: [], waiting: [] };
+  if (first.kind !== 'read') return { holding: [first], waiting: ordered.slice(1) };
+  const firstWriter = ordered.findIndex((one) => one.kind !== 'read');
+  const readers = firstWriter === -1 ? ordered.length : firstWriter;
+  return { holding: ordered.slice(0, readers), waiting: ordered.slice(readers) };
+}
+
+/** What a waiter should watch: its predecessor; a reader, the last writer before it. */
+export function predecessorOf(
+  ordered: readonly Contender[],
+  position: number,
+): Contender | undefined {
+  const self = ordered[position];
+  if (self === undefined) return undefined;
+  const before = ordered.slice(0, position);
+  return self.kind === 'read' ? before.findLast((one) => one.kind !== 'read') : before.at(-1);
+}
+
+/** Node data as the owner's own word; an empty or overwritten value leaves only the node's name. */
+export function ownerOf(node: ZooKeeperChild): Text {
+  return node.data === '' || node.data === '__REVOKE__' ? node.name : node.data;
+}
+
+/** Decodes a queue whose child names are read by `read`. */
+export function decodeQueue(
+  record: ZooKeeperRecord,
+  read: (name: Text) => ContenderName | undefined,
+): Decoded {
+  const ordered = orderContenders(record, read);
+  const { holding, waiting } = splitHolders(ordered);
+  const [first] = holding;
+  const shared = first?.kind === 'read';
+  return {
+    state: first === undefined ? 'free' : stateOf(holding),
+    mode: shared ? 'shared' : ('exclusive' satisfies LockMode),
+    holders: known(holding.map(toHolder)),
+    waiters: { kind: 'exact', list: waiting.map((one, index) => toWaiter(one, index + 1)) },
+    fence:
+      first === undefined
+        ? { kind: 'none' }
+        : { kind: 'token', token: first.node.czxid, source: 'czxid' },
+    heldForMs: unknown(
+      'ZooKeeper does not record when a waiter became the holder',
+      'a recording (fencepost watch --record) carries it',
+    ),
+    helpers: [],
+    notes: queueNotes(ordered),
+    weakOwner: false,
+  };
+}
+
+/** A persistent contender outlives its session: nothing frees it but a deletion. */
+function stateOf(holding: readonly Contender[]): 'held' | 'no-ttl' {
+  return holding.some((one) => one.node.ephemeralOwner === 0n) ? 'no-ttl' : 'held';
+}
+
+function toHolder(one: Contender): Holder {
+  return {
+    owner: ownerOf(one.node),
+    place: placeOf(one.node),
+    holds: 1,
+    record: one.node.name,
+    ...(one.kind === 'exclusive' ? {} : { mode: one.kind }),
+  };
+}
+
+function toWaiter(one: Contender, position: number): Waiter {
+  return {
+    position,
+    owner: ownerOf(one.node),
+    record: one.node.name,
+    ...(one.kind === 'exclusive' ? {} : { mode: one.kind }),
+  };
+}
+
+const address = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]*:[0-9a-fA-F:]+)$/;
+
+/** Node data often is the client's address or host; it is the owner's claim, not the server's word. */
+function placeOf(node: ZooKeeperChild): Holder['place'] {
+  return address.test(node.data)
+    ? known({ host: node.data, source: 'node data' })
+    : unknown('the node data names no address', 'read the session’s client address');
+}
+
+function queueNotes(ordered: readonly Contender[]): readonly LockNote[] {
+  const notes: LockNote[] = [];
+  for (const { node } of ordered) {
+    if (node.ephemeralOwner === 0n) {
+      notes.push({
+        code: 'persistent-contender',
+        severity: 'warn',
+        text: `${node.name} is persistent: it outlives its client and will never free itself`,
+      });
+    }
+    if (node.data === '__REVOKE__') {
+      notes.push({
+        code: 'revoke-requested',
+        severity: 'info',
+        text: `${node.name}: somebody asked its holder to let go (__REVOKE__), which erased the owner's data`,
+      });
+    }
+  }
+  if (ordered.some((one) => hasWrapped(one.sequence))) {
+    notes.push({
+      code: 'sequence-wrapped',
+      severity: 'warn',
+      text: 'sequence numbers passed 2147483647: libraries that sort them as signed numbers or as text now disagree about the order',
+    });
+  }
+  return notes;
+}
