@@ -107,6 +107,23 @@ export interface ProtocolContext {
   readonly clientName: string;
   /** The broken variant to run as, if this is a control. */
   readonly mutation: MutationRole | undefined;
+  /** Draws in [0, 1) for poll jitter; seeded in runs. Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** One request as a proxy sees it on its way to the server. */
+export interface WireRequest {
+  /** The whole frame. */
+  readonly bytes: Uint8Array;
+  /** HTTP/2 only: the gRPC path. */
+  readonly path?: string;
+}
+
+/** What a proxy must know to swallow exactly one exchange of a protocol. */
+export interface WireFormat {
+  readonly framing: 'resp' | 'zookeeper' | 'grpc';
+  /** Which lock operation this request carries out; undefined: none (handshake, ping, watch). */
+  requestAction(request: WireRequest): 'acquire' | 'confirm' | 'renew' | 'release' | undefined;
 }
 
 export interface LockProtocol {
@@ -123,6 +140,8 @@ export interface LockProtocol {
   readonly definiteCodes: readonly string[];
   /** Each mutation role: a broken variant exists, or why the layout rules it out. */
   readonly mutations: Readonly<Record<MutationRole, 'variant' | { readonly prevented: string }>>;
+  /** How it looks on the wire. Without it lost replies and requests cannot be aimed at it. */
+  readonly wire?: WireFormat;
   connect(context: ProtocolContext): Promise<LockClient>;
   observe(context: Omit<ProtocolContext, 'mutation'>): Promise<LockObserver>;
 }
