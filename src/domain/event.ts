@@ -52,6 +52,10 @@ export interface InvokeEvent extends EventBase {
   readonly owner?: string;
   readonly fence?: FencingToken;
   readonly resource?: string;
+  /** Business step of a write, effect or checkpoint: `close-order`, `pay-order`, `release-stock` … */
+  readonly business?: string;
+  /** What it is done to: the order, the item, the task. One fenced row of the resource. */
+  readonly subject?: string;
   /** Idempotency key of a business effect. */
   readonly effectId?: string;
   readonly requestId?: string;
@@ -67,12 +71,16 @@ export interface CompleteEvent extends EventBase {
   readonly outcome: Outcome;
   readonly code?: string;
   readonly fence?: FencingToken;
-  /** Resource writes: whether the write counted. */
+  /**
+   * Resource writes: whether the write counted. `false` says that the resource itself refused it
+   * (outcome fail), or that it repeated an effect which had counted before (outcome ok, code
+   * `duplicate`). Left out where the request never reached the resource.
+   */
   readonly accepted?: boolean;
   readonly grantedTtlMs?: number;
   /** The holder's own deadline on this clock, from the start of the acquire. */
   readonly validUntilNs?: bigint;
-  /** Order given by the resource to accepted writes. */
+  /** Order given by the resource to accepted writes; compared only within one `subject`. */
   readonly version?: bigint;
 }
 
@@ -86,16 +94,30 @@ export interface FaultEvent extends EventBase {
   readonly evidence: readonly Evidence[];
 }
 
+/** A worker was told, without asking, that it no longer has the lock (lost session, watch, watchdog). */
+export interface NoticeEvent extends EventBase {
+  readonly kind: 'notice';
+  readonly notice: 'lost';
+  readonly worker: string;
+  readonly lock: string;
+  readonly owner?: string;
+  readonly fence?: FencingToken;
+  readonly reason?: string;
+}
+
 /**
  * A fact read at the service or resource by somebody who is not the worker.
  * - `grant`: the service's own record of a grant, with owner and fence (`order` is its place in the service's order)
  * - `lock-state`: who held it (or `absent: true`) when read
  * - `expiry`, `removal`: the record ended; `cause` says how that is known
  * - `effect-row`: the resource's ledger shows this effect
+ * - `read-to-end`: this witness's list (grants, or the ledger when `resource` is set) was read to its
+ *   end, after the rows it gave: what it did not show had not happened. Written after quiescence, it
+ *   is what lets the judge call an effect that nobody saw "did not happen".
  */
 export interface ObservationEvent extends EventBase {
   readonly kind: 'observation';
-  readonly fact: 'lock-state' | 'grant' | 'expiry' | 'removal' | 'effect-row';
+  readonly fact: 'lock-state' | 'grant' | 'expiry' | 'removal' | 'effect-row' | 'read-to-end';
   readonly lock: string;
   readonly owner?: string;
   readonly fence?: FencingToken;
@@ -106,6 +128,10 @@ export interface ObservationEvent extends EventBase {
   readonly cause?: string;
   /** Position in the service's or resource's own order (revision, zxid, stream index, row version). */
   readonly order?: bigint;
+  /** Which of the service's histories `order` belongs to (replication id); orders compare within one. */
+  readonly epoch?: string;
+  readonly business?: string;
+  readonly subject?: string;
   readonly effectId?: string;
   readonly accepted?: boolean;
   readonly resource?: string;
@@ -113,7 +139,8 @@ export interface ObservationEvent extends EventBase {
   readonly witness: string;
 }
 
-export type HistoryEvent = InvokeEvent | CompleteEvent | FaultEvent | ObservationEvent;
+export type HistoryEvent =
+  InvokeEvent | CompleteEvent | NoticeEvent | FaultEvent | ObservationEvent;
 
 export interface History {
   readonly header: HistoryHeader;
