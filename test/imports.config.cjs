@@ -57,18 +57,24 @@ module.exports = {
       '^src/(release|backends/backend[.]ts|conventions|domain)',
     ),
     only('reports-take-results', '', '^src/reports/', '^src/(reports|domain)/'),
-    only('lab-stands-alone', '', '^src/lab/', '^src/(lab|domain)/'),
+    only('lab-stands-alone', '', '^src/lab/', '^src/(lab|processes|domain)/'),
+    only(
+      'process-evidence-stands-alone',
+      'facts from the operating system, for the lab and for faults alike',
+      '^src/processes/',
+      '^src/(processes|domain)/',
+    ),
     only(
       'chaos-never-sees-the-command-line',
       '',
       '^src/chaos/(?!drivers/)',
-      '^src/(chaos|protocols|resources|checks|backends/backend[.]ts|domain)',
+      '^src/(chaos|processes|protocols|resources|checks|backends/backend[.]ts|domain)',
     ),
     only(
       'only-the-lab-driver-starts-servers',
       '',
       '^src/chaos/drivers/',
-      '^src/(chaos|protocols|lab|backends/backend[.]ts|domain)',
+      '^src/(chaos|processes|protocols|lab|backends/backend[.]ts|domain)',
     ),
     {
       name: 'clients-only-in-their-adapter',

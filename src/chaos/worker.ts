@@ -3,7 +3,7 @@
  * the worker protocol. Implemented by worker-pool.ts.
  */
 import type { FencepostError } from '../domain/errors.ts';
-import type { ProcessIdentity } from './process-evidence.ts';
+import type { ProcessIdentity } from '../processes/process-evidence.ts';
 import type {
   HeartbeatMessage,
   InitMessage,
