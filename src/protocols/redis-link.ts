@@ -1,0 +1,225 @@
+/**
+ * One Redis connection of a lock client or observer: no retries, no offline queue, no re-sends, so
+ * one call is one request on the wire. After a request without an answer the connection is out of
+ * step; it is dropped, and the next request opens another.
+ */
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+import { Redis, type RedisOptions } from 'ioredis';
+import { PermissionError, TargetError, UsageError } from '../domain/errors.ts';
+import { displayTarget, type Target, type TlsOptions } from '../domain/target.ts';
+import { bytesToText, stringToText, type Text } from '../domain/text.ts';
+import type { Reply } from './protocol.ts';
+
+/** A server's reply with every byte string turned into `Text`; integers are bigint. */
+export type RedisValue = Text | bigint | undefined | readonly RedisValue[];
+
+/** The elements of an array reply; none for any other reply. */
+export function items(value: RedisValue): readonly RedisValue[] {
+  return typeof value === 'object' ? value : [];
+}
+
+export type RedisArgument = string | number | Uint8Array;
+
+export interface RedisLink {
+  /** Sends one command. Never rejects: what went wrong is the outcome. */
+  send(...command: readonly [string, ...RedisArgument[]]): Promise<Reply<{ value: RedisValue }>>;
+  close(): void;
+}
+
+/**
+ * Server error codes that exclude any effect: raised before the first write of a command or script.
+ * Our scripts read each of their keys before they write, so WRONGTYPE is one of them.
+ */
+export const redisDefiniteCodes = [
+  'connect-failed',
+  'NOSCRIPT',
+  'READONLY',
+  'WRONGTYPE',
+  'MOVED',
+  'ASK',
+  'CLUSTERDOWN',
+  'CROSSSLOT',
+  'MASTERDOWN',
+  'LOADING',
+  'BUSY',
+  'NOAUTH',
+  'NOPERM',
+  'WRONGPASS',
+  'OOM',
+  'MISCONF',
+  'NOREPLICAS',
+] as const;
+
+interface LinkOptions {
+  readonly target: Target;
+  readonly requestTimeoutMs: number;
+  readonly clientName: string;
+}
+
+/**
+ * Opens and authenticates the first connection.
+ * @throws {UsageError} `protocol-target` when the target is not one Redis server
+ * @throws {TargetError} `target-unreachable` @throws {PermissionError} `target-refused`
+ */
+export async function openRedisLink(options: LinkOptions): Promise<RedisLink> {
+  const { target } = options;
+  if (target.kind !== 'redis') {
+    throw new UsageError(`${displayTarget(target)} is not a single Redis server`, {
+      code: 'protocol-target',
+      hint: 'this protocol runs on redis:// and rediss:// targets',
+      definite: true,
+    });
+  }
+  const link = new Link(options);
+  const opened = await link.connect();
+  if (opened instanceof Redis) return link;
+  const message = `cannot connect to ${displayTarget(target)}: ${stringToText(opened.message)}`;
+  const refused = /^(NOAUTH|WRONGPASS|NOPERM)/.test(opened.message);
+  throw refused
+    ? new PermissionError(message, { code: 'target-refused', cause: opened, definite: true })
+    : new TargetError(message, { code: 'target-unreachable', cause: opened, definite: true });
+}
+
+class Link implements RedisLink {
+  readonly #options: LinkOptions;
+  #connection: Redis | undefined;
+  #connecting: Promise<Redis | Error> | undefined;
+  #closed = false;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  /** A renewal and an operation may both find the connection gone: they share the new one. */
+  connect(): Promise<Redis | Error> {
+    if (this.#connection?.status === 'ready') return Promise.resolve(this.#connection);
+    this.#connecting ??= this.#open().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #open(): Promise<Redis | Error> {
+    this.#connection?.disconnect();
+    this.#connection = undefined;
+    if (this.#closed) return new Error('the connection was closed by this program');
+    const redis = new Redis(redisOptions(this.#options));
+    // The cause (ECONNREFUSED) arrives only on the event, never in the rejection.
+    let cause: Error | undefined;
+    redis.on('error', (error: Error) => {
+      cause ??= error;
+    });
+    try {
+      await withDeadline(redis.connect(), this.#options.requestTimeoutMs);
+      this.#connection = redis;
+      return redis;
+    } catch (error) {
+      redis.disconnect();
+      return cause ?? asError(error);
+    }
+  }
+
+  async send(
+    ...[name, ...args]: readonly [string, ...RedisArgument[]]
+  ): Promise<Reply<{ value: RedisValue }>> {
+    const redis = await this.connect();
+    if (!(redis instanceof Redis)) {
+      return { outcome: 'fail', code: 'connect-failed', detail: stringToText(redis.message) };
+    }
+    try {
+      const reply = await withDeadline(
+        redis.callBuffer(
+          name,
+          args.map((arg) => (arg instanceof Uint8Array ? Buffer.from(arg) : arg)),
+        ),
+        this.#options.requestTimeoutMs,
+      );
+      return { outcome: 'ok', value: toValue(reply) };
+    } catch (error) {
+      return this.#failed(redis, asError(error));
+    }
+  }
+
+  #failed(redis: Redis, error: Error): Reply<never> {
+    const detail = stringToText(error.message);
+    if (error.name === 'ReplyError') {
+      const code = /^[A-Z]+(?= |$)/.exec(error.message)?.[0] ?? 'ERR';
+      const definite = redisDefiniteCodes.some((known) => known === code);
+      return { outcome: definite ? 'fail' : 'unknown', code, detail };
+    }
+    redis.disconnect();
+    const code = error instanceof DeadlinePassed ? 'timeout' : 'connection-lost';
+    return { outcome: 'unknown', code, detail };
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#connection?.disconnect();
+    this.#connection = undefined;
+  }
+}
+
+function redisOptions({ target, requestTimeoutMs, clientName }: LinkOptions) {
+  const [endpoint] = target.endpoints;
+  return {
+    host: endpoint.host,
+    port: endpoint.port,
+    db: target.path === '' ? 0 : Number(target.path),
+    connectionName: clientName,
+    connectTimeout: requestTimeoutMs,
+    lazyConnect: true,
+    enableReadyCheck: false,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+    disableClientInfo: true,
+    ...(target.username === undefined ? {} : { username: target.username }),
+    ...(target.password === undefined ? {} : { password: target.password.reveal() }),
+    ...(target.tls === undefined ? {} : { tls: tlsOptions(target.tls) }),
+  } satisfies RedisOptions;
+}
+
+function tlsOptions({ caFile, certFile, keyFile, serverName }: TlsOptions): ConnectionOptions {
+  return {
+    ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
+    ...(certFile === undefined ? {} : { cert: readFileSync(certFile) }),
+    ...(keyFile === undefined ? {} : { key: readFileSync(keyFile) }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+  };
+}
+
+class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed';
+}
+
+/**
+ * A process that was stopped finds its timer overdue when it continues, although the reply may lie
+ * in the socket: one more turn of the event loop reads it before we give up.
+ */
+function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      setImmediate(() => {
+        reject(new DeadlinePassed(`no reply within ${timeoutMs} ms`));
+      });
+    }, timeoutMs);
+    promise.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+    });
+  });
+}
+
+function toValue(reply: unknown): RedisValue {
+  if (reply === null || reply === undefined) return undefined;
+  if (Buffer.isBuffer(reply)) return bytesToText(reply);
+  if (typeof reply === 'number') return BigInt(reply);
+  if (typeof reply === 'string') return stringToText(reply);
+  if (Array.isArray(reply)) return reply.map(toValue);
+  return stringToText(JSON.stringify(reply));
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

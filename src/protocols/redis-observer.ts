@@ -1,0 +1,133 @@
+/**
+ * What the Redis observers share: the server's clock, client addresses, clean-up, and the track of
+ * looks at one lock from which the end of a grant is told.
+ */
+import { InternalError, TargetError } from '../domain/errors.ts';
+import type { OwnerToken } from '../domain/holder.ts';
+import type { Reply } from './protocol.ts';
+import { items, type RedisLink, type RedisValue } from './redis-link.ts';
+
+/** The value of an observer's read. @throws {TargetError} `observation-failed` */
+export async function read(
+  request: Promise<Reply<{ value: RedisValue }>>,
+  what: string,
+): Promise<RedisValue> {
+  const reply = await request;
+  if (reply.outcome === 'ok') return reply.value;
+  throw new TargetError(`the observer could not read ${what}: ${reply.detail ?? reply.code}`, {
+    code: 'observation-failed',
+    definite: true,
+  });
+}
+
+/** Epoch ms by the server's TIME. */
+export async function serverTime(link: RedisLink): Promise<number> {
+  const value = await read(link.send('TIME'), 'TIME');
+  const [seconds, micros] = items(value);
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+}
+
+/** Addresses of all connections but our own; undefined when the account may not ask. */
+export async function clientAddresses(link: RedisLink): Promise<readonly string[] | undefined> {
+  const own = await link.send('CLIENT', 'ID');
+  const list = await link.send('CLIENT', 'LIST');
+  if (own.outcome !== 'ok' || list.outcome !== 'ok' || typeof list.value !== 'string') {
+    return undefined;
+  }
+  // Line ends arrive escaped, as everything from the server does.
+  return list.value.split('\\n').flatMap((line) => {
+    const id = /(?:^| )id=(\d+)/.exec(line)?.[1];
+    const address = /(?:^| )addr=(\S+)/.exec(line)?.[1];
+    return id === undefined || address === undefined || id === String(own.value) ? [] : [address];
+  });
+}
+
+const pageSize = 500;
+const shortestPrefix = 8;
+
+/** Unlinks every key that begins with `keyPrefix`, page by page. */
+export async function unlinkByPrefix(link: RedisLink, keyPrefix: string): Promise<void> {
+  if (keyPrefix.length < shortestPrefix) {
+    throw new InternalError(`refusing to clean up under the short prefix "${keyPrefix}"`, {
+      code: 'short-prefix',
+    });
+  }
+  const pattern = `${keyPrefix.replace(/[\\*?[\]]/g, '\\$&')}*`;
+  let cursor = '0';
+  do {
+    const page = await read(
+      link.send('SCAN', cursor, 'MATCH', pattern, 'COUNT', pageSize),
+      'keys of this run',
+    );
+    const [next, keys] = items(page);
+    cursor = typeof next === 'string' ? next : '0';
+    const names = items(keys).filter((key) => typeof key === 'string');
+    if (names.length > 0) await read(link.send('UNLINK', ...names), 'UNLINK');
+  } while (cursor !== '0');
+}
+
+/** One look at a lock record; times in ms by the server's clock. */
+export interface Look {
+  readonly atMs: number;
+  readonly owner: OwnerToken | undefined;
+  /** Undefined: no TTL, or no record. */
+  readonly ttlMs: number | undefined;
+}
+
+interface Seen {
+  first: Look;
+  last: Look;
+  /** The time left became shorter between two looks without a renewal in between. */
+  fell: boolean;
+  /** First look that no longer showed this owner. */
+  goneAtMs: number | undefined;
+}
+
+/** Remembers what the looks at one lock showed of each owner. */
+export class LockTrack {
+  readonly #seen = new Map<OwnerToken, Seen>();
+
+  add(look: Look): void {
+    for (const [owner, seen] of this.#seen) {
+      if (owner !== look.owner) seen.goneAtMs ??= look.atMs;
+    }
+    if (look.owner === undefined) return;
+    const seen = this.#seen.get(look.owner);
+    if (seen === undefined) {
+      this.#seen.set(look.owner, { first: look, last: look, fell: false, goneAtMs: undefined });
+      return;
+    }
+    seen.fell ||= (look.ttlMs ?? Infinity) < (seen.last.ttlMs ?? Infinity);
+    seen.last = look;
+    seen.goneAtMs = undefined;
+  }
+
+  /** Owners in the order in which they were first seen. */
+  owners(): readonly OwnerToken[] {
+    return [...this.#seen.keys()];
+  }
+
+  /** How the looks say the hold of `owner` ended, deletions by a release left aside. */
+  end(owner: OwnerToken): {
+    readonly cause: 'expired' | 'removed-early' | 'unknown';
+    readonly witness: string;
+  } {
+    const seen = this.#seen.get(owner);
+    if (seen === undefined) return { cause: 'unknown', witness: 'this owner was never seen' };
+    const { last, goneAtMs, fell } = seen;
+    if (goneAtMs === undefined) return { cause: 'unknown', witness: 'the record is still there' };
+    if (last.ttlMs === undefined) {
+      return { cause: 'removed-early', witness: 'the record had no TTL and is gone' };
+    }
+    const deadlineMs = last.atMs + last.ttlMs;
+    const lateMs = goneAtMs - deadlineMs;
+    if (lateMs < 0) {
+      return {
+        cause: 'removed-early',
+        witness: `gone ${-lateMs} ms before its deadline by the server's clock`,
+      };
+    }
+    const witness = `TTL ${seen.first.ttlMs ?? 'none'} → ${last.ttlMs} ms; gone when looked at ${lateMs} ms after its deadline by the server's clock`;
+    return { cause: fell ? 'expired' : 'unknown', witness };
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * The plain Redis lock: SET NX PX with a random owner token, compare-and-delete by script. It has
+ * no fence, so nothing stops the late write of a paused owner; and no record of past grants, so its
+ * observer knows only what it happened to see.
+ */
+import type { OwnerToken } from '../domain/holder.ts';
+import { textToBytes } from '../domain/text.ts';
+import type {
+  AcquireRequest,
+  Grant,
+  LockClient,
+  LockObserver,
+  LockProtocol,
+  MutationRole,
+  ObservedEnd,
+  ObservedGrant,
+  ObservedState,
+  ProtocolContext,
+  Reply,
+} from './protocol.ts';
+import { pollWhileBusy, redisWire, refused, runScript, ttlOf } from './redis-client.ts';
+import { items, openRedisLink, redisDefiniteCodes, type RedisLink } from './redis-link.ts';
+import { clientAddresses, LockTrack, read, serverTime, unlinkByPrefix } from './redis-observer.ts';
+
+const noFence = { prevented: 'the layout has no fence at all' } as const;
+
+export const redisSetNx: LockProtocol = {
+  id: 'redis-set-nx',
+  title: 'Redis SET NX PX with an owner token, no fence',
+  family: 'redis',
+  fenced: false,
+  fenceSource: undefined,
+  expiryGranularityMs: 1,
+  definiteCodes: ['busy', 'not-owner', ...redisDefiniteCodes],
+  mutations: {
+    'release-without-owner-check': 'variant',
+    'renew-without-owner-check': 'variant',
+    'fence-does-not-grow': noFence,
+    'fence-outside-the-atomic-step': noFence,
+    'renew-drops-ttl': 'variant',
+    'check-then-delete': 'variant',
+  },
+  wire: redisWire,
+  async connect(context) {
+    return new SetNxClient(await openRedisLink(context), context);
+  },
+  async observe(context) {
+    return new SetNxObserver(await openRedisLink(context));
+  },
+};
+
+const confirmScript = `-- fencepost:confirm
+-- KEYS: lock. ARGV: owner. Returns {'ok', pttl} or {'not-owner'}.
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'not-owner'} end
+return {'ok', redis.call('PTTL', KEYS[1])}`;
+
+const ownerCheck = `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'not-owner'} end`;
+const existenceCheck = `if not redis.call('GET', KEYS[1]) then return {'not-owner'} end`;
+
+const renewScript = (check: string, extend: string): string => `-- fencepost:renew
+-- KEYS: lock. ARGV: owner, leaseMs. Returns {'ok', pttl} or {'not-owner'}. Never creates the key.
+${check}
+${extend}
+return {'ok', redis.call('PTTL', KEYS[1])}`;
+
+const releaseScript = (check: string): string => `-- fencepost:release
+-- KEYS: lock. ARGV: owner. Returns {'ok'} or {'not-owner'}.
+${check}
+redis.call('DEL', KEYS[1])
+return {'ok'}`;
+
+const scripts = {
+  renew: renewScript(ownerCheck, `redis.call('PEXPIRE', KEYS[1], ARGV[2])`),
+  renewAnyone: renewScript(existenceCheck, `redis.call('PEXPIRE', KEYS[1], ARGV[2])`),
+  renewDroppingTtl: renewScript(ownerCheck, `redis.call('SET', KEYS[1], ARGV[1])`),
+  release: releaseScript(ownerCheck),
+  releaseAnyone: releaseScript(existenceCheck),
+  observe: `-- fencepost:observe
+-- KEYS: lock. Returns {now in epoch ms, owner, pttl}; no owner: absent.
+local owner = redis.call('GET', KEYS[1])
+local t = redis.call('TIME')
+return {tostring(t[1] * 1000 + math.floor(t[2] / 1000)), owner, redis.call('PTTL', KEYS[1])}`,
+};
+
+class SetNxClient implements LockClient {
+  readonly #link: RedisLink;
+  readonly #mutation: MutationRole | undefined;
+  readonly #random: () => number;
+
+  constructor(link: RedisLink, context: ProtocolContext) {
+    this.#link = link;
+    this.#mutation = context.mutation;
+    this.#random = context.random ?? Math.random;
+  }
+
+  /** Unlike a fenced acquire, a repetition with the same token is `busy`: SET NX cannot tell. */
+  acquire(request: AcquireRequest): Promise<Reply<{ grant: Grant }>> {
+    return pollWhileBusy(() => this.#set(request), request.waitMs, this.#random);
+  }
+
+  async #set({ lock, owner, leaseMs }: AcquireRequest): Promise<Reply<{ grant: Grant }>> {
+    const sentNs = process.hrtime.bigint();
+    const reply = await this.#link.send('SET', lock, textToBytes(owner), 'NX', 'PX', leaseMs);
+    if (reply.outcome !== 'ok') return reply;
+    if (reply.value === undefined) return { outcome: 'fail', code: 'busy' };
+    // PX is exact, and a read-back would be a second request.
+    return { outcome: 'ok', grant: grantOf(lock, owner, leaseMs, sentNs) };
+  }
+
+  async confirm({ lock, owner }: AcquireRequest): Promise<Reply<{ grant: Grant }>> {
+    const sentNs = process.hrtime.bigint();
+    const reply = await runScript(this.#link, confirmScript, [lock], [textToBytes(owner)]);
+    if (reply.outcome !== 'ok') return reply;
+    if (reply.word !== 'ok') return refused(reply);
+    return { outcome: 'ok', grant: grantOf(lock, owner, ttlOf(reply.rest[0]), sentNs) };
+  }
+
+  async renew(
+    lock: string,
+    grant: Grant,
+    leaseMs: number,
+  ): Promise<Reply<{ grantedTtlMs: number }>> {
+    let script = scripts.renew;
+    if (this.#mutation === 'renew-without-owner-check') script = scripts.renewAnyone;
+    if (this.#mutation === 'renew-drops-ttl') script = scripts.renewDroppingTtl;
+    const reply = await runScript(this.#link, script, [lock], [textToBytes(grant.owner), leaseMs]);
+    if (reply.outcome !== 'ok') return reply;
+    if (reply.word !== 'ok') return refused(reply);
+    // The variant without a TTL believes what it asked for, as its real counterparts do.
+    const grantedTtlMs = script === scripts.renewDroppingTtl ? leaseMs : ttlOf(reply.rest[0]);
+    return { outcome: 'ok', grantedTtlMs };
+  }
+
+  async release(lock: string, grant: Grant): Promise<Reply<object>> {
+    const args = [textToBytes(grant.owner)];
+    let script = scripts.release;
+    if (this.#mutation === 'release-without-owner-check') script = scripts.releaseAnyone;
+    if (this.#mutation === 'check-then-delete') {
+      const mine = await runScript(this.#link, confirmScript, [lock], args);
+      if (mine.outcome !== 'ok') return mine;
+      if (mine.word !== 'ok') return refused(mine);
+      script = scripts.releaseAnyone;
+    }
+    const reply = await runScript(this.#link, script, [lock], args);
+    if (reply.outcome !== 'ok') return reply;
+    return reply.word === 'ok' ? { outcome: 'ok' } : refused(reply);
+  }
+
+  /** Redis tells nobody that a key expired: a failing renewal is how a holder finds out. */
+  onLost(): void {
+    return;
+  }
+
+  close(): Promise<void> {
+    this.#link.close();
+    return Promise.resolve();
+  }
+}
+
+function grantOf(lock: string, owner: OwnerToken, grantedTtlMs: number, sentNs: bigint): Grant {
+  return {
+    owner,
+    fence: undefined,
+    grantedTtlMs,
+    validUntilNs: sentNs + BigInt(grantedTtlMs) * 1_000_000n,
+    record: lock,
+  };
+}
+
+class SetNxObserver implements LockObserver {
+  readonly #link: RedisLink;
+  readonly #tracks = new Map<string, LockTrack>();
+
+  constructor(link: RedisLink) {
+    this.#link = link;
+  }
+
+  serverTimeMs(): Promise<number> {
+    return serverTime(this.#link);
+  }
+
+  async state(lock: string): Promise<ObservedState> {
+    const reply = read(this.#link.send('EVAL', scripts.observe, 1, lock), `lock ${lock}`);
+    const [now, owner, ttl] = items(await reply);
+    const held = typeof owner === 'string' ? owner : undefined;
+    const ttlMs = typeof ttl === 'bigint' && ttl >= 0n ? Number(ttl) : undefined;
+    this.#track(lock).add({ atMs: Number(now), owner: held, ttlMs });
+    if (held === undefined) return { kind: 'absent' };
+    return { kind: 'held', owner: held, fence: undefined, ttlMs, record: lock };
+  }
+
+  /** Only grants that a look at the record showed: one that came and went between two is missing. */
+  async grants(lock: string): Promise<readonly ObservedGrant[]> {
+    await this.state(lock);
+    return this.#track(lock)
+      .owners()
+      .map((owner, index) => ({ owner, fence: undefined, order: BigInt(index) }));
+  }
+
+  /** A release leaves no trace here, so it reads as `removed-early`. */
+  async end(lock: string, owner: OwnerToken): Promise<ObservedEnd> {
+    await this.state(lock);
+    return { owner, order: undefined, ...this.#track(lock).end(owner) };
+  }
+
+  clientAddresses(): Promise<readonly string[] | undefined> {
+    return clientAddresses(this.#link);
+  }
+
+  cleanUp(prefix: string): Promise<void> {
+    return unlinkByPrefix(this.#link, prefix);
+  }
+
+  close(): Promise<void> {
+    this.#link.close();
+    return Promise.resolve();
+  }
+
+  #track(lock: string): LockTrack {
+    const track = this.#tracks.get(lock) ?? new LockTrack();
+    this.#tracks.set(lock, track);
+    return track;
+  }
+}
