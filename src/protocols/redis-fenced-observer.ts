@@ -132,10 +132,10 @@ function toEntry(value: RedisValue): readonly Entry[] {
   return [{ order: streamOrder(id), type, owner, fence }];
 }
 
-/** A stream id `ms-n` as one growing number. */
+/** A stream id `ms-n` as one growing number below 2^63: no millisecond has a million entries. */
 function streamOrder(id: string): bigint {
   const [ms = '0', sequence = '0'] = id.split('-');
-  return (BigInt(ms) << 64n) | BigInt(sequence);
+  return (BigInt(ms) << 20n) | BigInt(sequence);
 }
 
 function toFence(value: RedisValue): bigint | undefined {
