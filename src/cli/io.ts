@@ -13,43 +13,75 @@ export interface Io {
   readonly inIsTerminal: boolean;
   /** Terminal width, or undefined when stdout is not a terminal. */
   readonly columns: number | undefined;
-  /** Colour on stdout: a terminal, no NO_COLOR, no --no-color. */
+  /** Colour on stdout: FORCE_COLOR, or a terminal without NO_COLOR and --no-color. */
   readonly color: boolean;
-  /** Aborted by the first SIGINT or SIGTERM. */
+  /** Aborted by the first SIGINT or SIGTERM, and (reason `EPIPE`) when nobody reads stdout any more. */
   readonly signal: AbortSignal;
 }
 
-/** Opens the real process streams. A closed pipe ends the program quietly with code 0. */
+/**
+ * Opens the real process streams. A closed stdout does not end the process on the spot (an undo
+ * may be due): it aborts the signal, and what is still written goes nowhere.
+ */
 export function processIo(argv: readonly string[]): Io {
   const abort = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
+      // The second one means it.
+      if (abort.signal.aborted && abort.signal.reason !== 'EPIPE') process.exit(130);
       abort.abort(name);
     });
   }
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(0);
-      throw error;
-    });
-  }
-  const noColor = (process.env['NO_COLOR'] ?? '') !== '' || argv.includes('--no-color');
+  const stdout = outputStream(process.stdout, () => {
+    abort.abort('EPIPE');
+  });
+  const stderr = outputStream(process.stderr, () => undefined);
+  const env = process.env;
+  const outIsTerminal = process.stdout.isTTY;
   return {
-    out: (text) => writeOut(text),
-    err: (text) => void process.stderr.write(text),
-    env: process.env,
-    outIsTerminal: process.stdout.isTTY,
+    out: (text) => stdout.write(text),
+    err: (text) => void stderr.write(text),
+    env,
+    outIsTerminal,
     errIsTerminal: process.stderr.isTTY,
-    inIsTerminal: process.stdin.isTTY,
-    columns: process.stdout.isTTY ? process.stdout.columns : undefined,
-    color: process.stdout.isTTY && !noColor,
+    // A getter: opening stdin costs milliseconds, and few commands ask.
+    get inIsTerminal() {
+      return process.stdin.isTTY;
+    },
+    columns: outIsTerminal ? terminalWidth(env) : undefined,
+    color: wantsColor(argv, env, outIsTerminal),
     signal: abort.signal,
   };
 }
 
-function writeOut(text: string): Promise<void> {
-  return new Promise((resolve) => {
-    if (process.stdout.write(text)) resolve();
-    else process.stdout.once('drain', resolve);
+function outputStream(
+  stream: NodeJS.WriteStream,
+  onClosed: () => void,
+): { write(text: string): Promise<void> } {
+  let closed = false;
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    closed = true;
+    onClosed();
+    stream.emit('drain');
   });
+  return {
+    write: (text) =>
+      new Promise((resolve) => {
+        if (closed || stream.write(text)) resolve();
+        else stream.once('drain', resolve);
+      }),
+  };
+}
+
+function terminalWidth(env: Io['env']): number {
+  const [fromEnvironment, fromTerminal] = [Number(env['COLUMNS']), process.stdout.columns];
+  return fromEnvironment > 0 ? fromEnvironment : fromTerminal > 0 ? fromTerminal : 80;
+}
+
+function wantsColor(argv: readonly string[], env: Io['env'], outIsTerminal: boolean): boolean {
+  if ((env['NO_COLOR'] ?? '') !== '' || argv.includes('--no-color')) return false;
+  const forced = env['FORCE_COLOR'];
+  if (forced !== undefined && forced !== '') return forced !== '0' && forced !== 'false';
+  return outIsTerminal && env['TERM'] !== 'dumb';
 }

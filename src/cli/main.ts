@@ -1,63 +1,104 @@
-/** The command line: builds the program from the command modules and maps errors to exit codes. */
+/** The command line: builds the program, loads the command that was named, maps errors to exit codes. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { exitCodes, FencepostError, type ExitCode } from '../domain/errors.ts';
-import { stringToText } from '../domain/text.ts';
-import { commands } from './commands/index.ts';
+import { exitCodes, InternalError, type ExitCode } from '../domain/errors.ts';
+import { printable, redactSecrets } from '../reports/escape.ts';
+import { commands, type CommandEntry } from './commands/index.ts';
+import { exitCodeHelp, reportError } from './exit.ts';
 import { processIo, type Io } from './io.ts';
 
-/** Runs one command line and sets the process's exit code; never throws. */
+/** Runs one command line and ends the process with its exit code; never throws. */
 export async function main(argv: readonly string[]): Promise<void> {
+  hidePasswords(argv);
   const io = processIo(argv);
-  process.exitCode = await run(argv, io);
+  process.on('uncaughtException', (error) => {
+    process.exit(reportError(error, io));
+  });
+  const code = await run(argv, io);
+  await io.out('');
+  // Not exitCode: a client library that left a timer behind must not keep the shell waiting.
+  process.exit(code);
 }
 
 async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   let code: ExitCode = exitCodes.ok;
-  const program = buildProgram(io, (exit) => {
-    code = exit;
-  });
   try {
+    const program = await buildProgram(io, isNamedIn(argv), (exit) => {
+      code = exit;
+    });
     await program.parseAsync([...argv]);
     return code;
   } catch (error) {
+    if (error instanceof CommanderError) {
+      return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    }
     return reportError(error, io);
   }
 }
 
-function buildProgram(io: Io, setExit: (code: ExitCode) => void): Command {
+/**
+ * The whole program. Commands for which `wanted` is false are there by name only, so that the
+ * list of commands costs no module.
+ */
+export async function buildProgram(
+  io: Io,
+  wanted: (command: CommandEntry) => boolean,
+  setExit: (code: ExitCode) => void,
+): Promise<Command> {
   const program = new Command('fencepost')
     .description('Inspect, safely release and chaos-test distributed locks.')
+    .usage('COMMAND [options]')
     .version(version(), '-V, --version')
     .option('--no-color', 'no colour (also: NO_COLOR)')
     .exitOverride()
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .configureOutput({
       outputError: (text, write) => {
-        write(text.replace(/^error: /, 'fencepost: '));
+        write(usageMessage(text));
       },
     })
-    .showHelpAfterError('(see fencepost --help)')
-    .enablePositionalOptions();
-  for (const register of commands) register(program, io, setExit);
+    .showHelpAfterError('  `fencepost --help` lists the commands')
+    .enablePositionalOptions()
+    .addHelpText('after', `\n${exitCodeHelp}`);
+  for (const entry of commands) {
+    if (wanted(entry)) (await entry.load())(program, io, setExit);
+    else addStub(program, entry);
+  }
   return program;
+}
+
+/** Whether a command is the one typed (or the one whose help is asked for). */
+function isNamedIn(argv: readonly string[]): (command: CommandEntry) => boolean {
+  const [first, second] = argv.slice(2).filter((word) => !word.startsWith('-'));
+  const name = first === 'help' ? second : first;
+  return (command) => command.name === name;
+}
+
+function addStub(program: Command, entry: CommandEntry): void {
+  program
+    .command(entry.name)
+    .summary(entry.summary)
+    .action(() => {
+      throw new InternalError(`command "${entry.name}" was not loaded`, { code: 'not-loaded' });
+    });
+}
+
+/** Commander's complaint in our form; it quotes arguments, which may hold anything. */
+function usageMessage(text: string): string {
+  const sentence = text
+    .replace(/^error: /, 'fencepost: ')
+    .replace(/\n\(Did you mean (.*)\?\)/, '; did you mean $1?');
+  return redactSecrets(printable(sentence));
+}
+
+/** A password in a target URL stays in the list of processes only until this line has run. */
+function hidePasswords(argv: readonly string[]): void {
+  const line = argv.join(' ');
+  const safe = redactSecrets(line);
+  if (safe !== line) process.title = safe;
 }
 
 function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
-}
-
-function reportError(error: unknown, io: Io): ExitCode {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-  if (error instanceof FencepostError) {
-    io.err(`fencepost: ${error.message}\n`);
-    if (error.hint !== undefined) io.err(`  ${error.hint.replaceAll('\n', '\n  ')}\n`);
-    return error.exitCode;
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  io.err(
-    `fencepost: internal error: ${stringToText(message)}\n  this is a bug in fencepost; FENCEPOST_DEBUG=1 shows where\n`,
-  );
-  if (io.env['FENCEPOST_DEBUG'] === '1' && error instanceof Error) io.err(`${error.stack ?? ''}\n`);
-  return exitCodes.bug;
 }

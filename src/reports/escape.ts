@@ -1,0 +1,23 @@
+/** What makes text safe to print, and safe to paste into a shell. */
+
+/**
+ * Disarms text that is not a server's `Text`: error messages of libraries, command line arguments.
+ * Line breaks stay; any other control, format or separator character becomes an escape.
+ */
+export function printable(text: string): string {
+  return text.replace(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, (char) => {
+    const code = char.codePointAt(0) ?? 0;
+    return code < 0x80 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;
+  });
+}
+
+/** Blots out the password of every URL in a message: whatever stands between `user:` and the last `@`. */
+export function redactSecrets(text: string): string {
+  return text.replace(/(:\/\/[^\s/:@]*):\S*@/g, '$1:***@');
+}
+
+/** Quotes one argument for a POSIX shell. Words that need no quotes stay as they are. */
+export function shellQuote(argument: string): string {
+  if (/^[\w%+,./:=@-]+$/.test(argument)) return argument;
+  return `'${argument.replaceAll("'", "'\\''")}'`;
+}
