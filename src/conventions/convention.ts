@@ -59,7 +59,8 @@ export interface EtcdKey {
 export interface ZooKeeperRecord {
   readonly system: 'zookeeper';
   readonly path: Text;
-  readonly data: Text;
+  /** The parent itself; also the whole lock where a layout is one node without children. */
+  readonly node: ZooKeeperChild;
   readonly cversion: number;
   readonly children: readonly ZooKeeperChild[];
 }

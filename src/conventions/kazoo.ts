@@ -27,7 +27,7 @@ export const kazooSemaphore: ZooKeeperConvention = {
   uniqueNames: true,
   contender: (name) => (leaseName.test(name) ? { kind: 'exclusive', sequence: 0 } : undefined),
   matches: (record) =>
-    record.children.some((child) => leaseName.test(child.name)) && /^\d+$/.test(record.data)
+    record.children.some((child) => leaseName.test(child.name)) && /^\d+$/.test(record.node.data)
       ? 'high'
       : undefined,
   decode(record) {
@@ -61,7 +61,7 @@ export const kazooSemaphore: ZooKeeperConvention = {
         {
           code: 'capacity',
           severity: 'info',
-          text: `${leases.length} of ${record.data} permits taken`,
+          text: `${leases.length} of ${record.node.data} permits taken`,
         },
       ],
       weakOwner: false,

@@ -3,6 +3,7 @@ import type { ZooKeeperConvention } from './convention.ts';
 import { curatorLeaderLatch, curatorMutex, curatorReadWriteLock } from './curator.ts';
 import { goZookeeperLock } from './go-zookeeper.ts';
 import { kazooLock, kazooSemaphore } from './kazoo.ts';
+import { plainEphemeral } from './plain-ephemeral.ts';
 import {
   bareLock,
   bareReadWriteLock,
@@ -21,4 +22,5 @@ export const zookeeperConventions: readonly ZooKeeperConvention[] = [
   bareReadWriteLock,
   bareLock,
   sequentialNodes,
+  plainEphemeral,
 ];

@@ -42,6 +42,8 @@ export interface Target {
   readonly password: Secret | undefined;
   /** Redis: database number; Sentinel: primary name; ZooKeeper: chroot; etcd: empty. No leading slash. */
   readonly path: string;
+  /** ZooKeeper: AdminServer ports, one for all members or one each in their order. Empty: 8080. */
+  readonly adminPorts: readonly number[];
 }
 
 const schemes: Readonly<Record<string, { kind: BackendKind; port: number; tls: boolean }>> = {
@@ -66,7 +68,7 @@ const tlsParams = {
 } as const;
 
 /**
- * Parses `scheme://[user[:password]@]host[:port][,host…][/path][?ca=FILE&cert=FILE&key=FILE&servername=NAME]`.
+ * Parses `scheme://[user[:password]@]host[:port][,host…][/path][?ca=FILE&cert=FILE&key=FILE&servername=NAME&admin=PORTS]`.
  * @throws {UsageError} `bad-target`, naming what is wrong; a password is never in the message
  */
 export function parseTarget(url: string): Target {
@@ -81,7 +83,7 @@ export function parseTarget(url: string): Target {
   const [, , credentials, hosts = '', path = '', query = ''] = match;
   const [username, password] = splitCredentials(credentials);
   const endpoints = parseEndpoints(hosts, scheme, url);
-  const tls = parseTls(query, url);
+  const { tls, adminPorts } = parseOptions(query, url);
   if (!scheme.tls && tls !== undefined) {
     throw bad(
       `"${redactUrl(url)}" has TLS options on a clear-text scheme`,
@@ -95,6 +97,7 @@ export function parseTarget(url: string): Target {
     username,
     password,
     path: decode(path, url),
+    adminPorts,
   };
 }
 
@@ -113,37 +116,50 @@ function parseEndpoints(
   return [first, ...rest];
 }
 
-function parseTls(query: string, url: string): TlsOptions | undefined {
-  if (query === '') return undefined;
-  const options: Record<string, string> = {};
+interface UrlOptions {
+  readonly tls: TlsOptions | undefined;
+  readonly adminPorts: readonly number[];
+}
+
+function parseOptions(query: string, url: string): UrlOptions {
+  const tls: Record<string, string> = {};
+  let adminPorts: readonly number[] = [];
   for (const [name, value] of new URLSearchParams(query)) {
-    const field = Object.hasOwn(tlsParams, name)
-      ? tlsParams[name as keyof typeof tlsParams]
-      : undefined;
-    if (field === undefined) {
+    const field = tlsParam(name);
+    if (field !== undefined) tls[field] = value;
+    else if (name === 'admin') adminPorts = value.split(',').map((port) => parsePort(port, url));
+    else {
       throw bad(
         `"${redactUrl(url)}" has an unknown option "${name}"`,
-        `known options: ${Object.keys(tlsParams).join(', ')}`,
+        `known options: ${[...Object.keys(tlsParams), 'admin'].join(', ')}`,
       );
     }
-    options[field] = value;
   }
-  return options;
+  return { tls: Object.keys(tls).length === 0 ? undefined : tls, adminPorts };
+}
+
+function tlsParam(name: string): string | undefined {
+  return new Map<string, string>(Object.entries(tlsParams)).get(name);
+}
+
+function parsePort(text: string, url: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535) {
+    throw bad(`"${redactUrl(url)}" has port ${text}`, 'ports go from 1 to 65535');
+  }
+  return port;
 }
 
 function parseEndpoint(text: string, defaultPort: number, url: string): Endpoint {
   const match = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(text);
   const host = match?.[1] ?? match?.[2];
-  const port = match?.[3] === undefined ? defaultPort : Number(match[3]);
   if (host === undefined || host === '') {
     throw bad(
       `"${redactUrl(url)}" has no valid host`,
       'write host or host:port, IPv6 as [::1]:6379',
     );
   }
-  if (port < 1 || port > 65_535) {
-    throw bad(`"${redactUrl(url)}" has port ${port}`, 'ports go from 1 to 65535');
-  }
+  const port = match?.[3] === undefined ? defaultPort : parsePort(match[3], url);
   return { host, port };
 }
 

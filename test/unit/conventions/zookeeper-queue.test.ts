@@ -16,7 +16,7 @@ function record(children: readonly ZooKeeperChild[], data = ''): ZooKeeperRecord
   return {
     system: 'zookeeper',
     path: stringToText('/locks/a'),
-    data: stringToText(data),
+    node: child('a', data, 2n, 0n),
     cversion: children.length,
     children,
   };
