@@ -9,13 +9,15 @@ import type { OwnerToken } from '../domain/holder.ts';
 import type { Target } from '../domain/target.ts';
 
 /** Mutation roles that scenarios name in `controls`. */
-export type MutationRole =
-  | 'release-without-owner-check'
-  | 'renew-without-owner-check'
-  | 'fence-does-not-grow'
-  | 'fence-outside-the-atomic-step'
-  | 'renew-drops-ttl'
-  | 'check-then-delete';
+export const mutationRoles = [
+  'release-without-owner-check',
+  'renew-without-owner-check',
+  'fence-does-not-grow',
+  'fence-outside-the-atomic-step',
+  'renew-drops-ttl',
+  'check-then-delete',
+] as const;
+export type MutationRole = (typeof mutationRoles)[number];
 
 /** Outcome of one request. `code` is stable; one not listed in `definiteCodes` of its protocol is unknown. */
 export type Reply<T> =

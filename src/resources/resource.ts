@@ -24,10 +24,12 @@ export const resourceActions = [
 ] as const;
 export type ResourceAction = (typeof resourceActions)[number];
 
+const requestIdShape = z.string().regex(/^[\w./:@+-]{1,200}$/, 'letters, digits and ./:@+-_');
+
 export const writeRequest = z.object({
   kind: z.literal('write'),
   /** Unique id of this request; a second one with it is a bug of the caller. */
-  requestId: z.string().min(1).max(200),
+  requestId: requestIdShape,
   action: z.enum(resourceActions),
   subject: z.string().min(1).max(500),
   /** Idempotency key of the effect. */
@@ -53,6 +55,22 @@ export const writeReply = z.object({
   replayed: z.boolean(),
 });
 export type WriteReply = z.infer<typeof writeReply>;
+
+/** Reads one subject as a worker does before it decides; writes nothing, not even to the ledger. */
+export const readRequest = z.object({
+  kind: z.literal('read'),
+  requestId: requestIdShape,
+  action: z.enum(resourceActions),
+  subject: z.string().min(1).max(500),
+});
+export type ReadRequest = z.infer<typeof readRequest>;
+
+export const readReply = z.object({
+  requestId: z.string(),
+  /** Column values as text; null for SQL null. Empty when the subject does not exist yet. */
+  row: z.record(z.string(), z.string().nullable()),
+});
+export type ReadReply = z.infer<typeof readReply>;
 
 /**
  * Refusals, all definite: the business state is as before (a refusal is in the ledger, though).
