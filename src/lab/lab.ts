@@ -33,6 +33,11 @@ export interface LabInfo {
 }
 
 export interface Lab extends LabInfo {
+  /**
+   * The lab's own folder. A run appends the process groups that must end with it to `processes` in
+   * it (see records.ts).
+   */
+  readonly folder: string;
   /** Kills one server (SIGKILL) and leaves its data. */
   kill(server: string): Promise<void>;
   /** Starts a killed server again, with its data or `empty`. */

@@ -1,0 +1,154 @@
+/**
+ * Records of labs: one JSON file each in the user's state folder, so that other commands (and the
+ * next one after a crash) find what runs. Removing a lab is the same whoever does it.
+ */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import type { ProcessIdentity } from '../processes/process-evidence.ts';
+import { recordsFolder, removeLabFolder, type Environment } from './folders.ts';
+import { isRunning, killLabProcesses } from './kill.ts';
+import type { LabInfo } from './lab.ts';
+import { releasePorts } from './ports.ts';
+
+const identity = z.object({ pid: z.int().positive(), startTime: z.string() });
+
+const recordShape = z.object({
+  schemaVersion: z.literal(1),
+  id: z.string(),
+  spec: z.object({
+    system: z.enum(['redis', 'etcd', 'zookeeper']),
+    members: z.int().positive(),
+    options: z.record(z.string(), z.string()),
+  }),
+  target: z.string(),
+  folder: z.string(),
+  startedAt: z.string(),
+  /** Absent for a lab that outlives its command. */
+  owner: identity.optional(),
+  ports: z.array(z.int()),
+  servers: z.array(
+    z.object({
+      name: z.string(),
+      pid: z.int().positive(),
+      startTime: z.string(),
+      host: z.string(),
+      port: z.int(),
+      otherPorts: z.record(z.string(), z.int()),
+      dataDir: z.string(),
+      logFile: z.string(),
+    }),
+  ),
+});
+
+export type LabRecord = Readonly<z.infer<typeof recordShape>>;
+
+/** Where the record of a lab is. */
+export function recordFile(env: Environment, id: string): string {
+  return join(recordsFolder(env), `${id}.json`);
+}
+
+/** Writes the record in one step: a reader sees the old one or the new one. */
+export function writeRecord(file: string, record: LabRecord): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}.draft`;
+  writeFileSync(draft, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, file);
+}
+
+/** The record in a file; undefined when it is gone or is not a record. */
+export function readRecord(file: string): LabRecord | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    // Its lab was removed in between.
+    return undefined;
+  }
+  return parseRecord(text);
+}
+
+function parseRecord(text: string): LabRecord | undefined {
+  try {
+    return recordShape.safeParse(JSON.parse(text)).data;
+  } catch {
+    // Not JSON: not written by us.
+    return undefined;
+  }
+}
+
+/** All labs of this user, oldest first. */
+export function listRecords(env: Environment): readonly LabRecord[] {
+  const folder = recordsFolder(env);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => readRecord(join(folder, name)) ?? [])
+    .sort((a, b) => a.startedAt.localeCompare(b.startedAt));
+}
+
+/** A record without what only the lab itself needs. */
+export function describeRecord(record: LabRecord): LabInfo {
+  const { id, spec, target, servers, startedAt, owner } = record;
+  return {
+    id,
+    spec,
+    target,
+    startedAt,
+    ownerPid: owner?.pid,
+    servers: servers.map(({ startTime: _, ...server }) => server),
+  };
+}
+
+/**
+ * Kills the lab's processes, the workers that its run noted down among them, and removes its folder,
+ * its ports and its record. Idempotent, and safe to be done by two at once.
+ */
+export async function removeLab(file: string, record: LabRecord): Promise<void> {
+  // Workers first: they must never see their servers go, and a stopped one must not be resumed.
+  const groups = [...readProcesses(record.folder), ...record.servers];
+  await killLabProcesses(groups, record.folder);
+  removeLabFolder(record.folder);
+  releasePorts(record.ports);
+  rmSync(file, { force: true });
+}
+
+/** Removes labs whose run was killed, and records of labs that a reboot took away. */
+export async function removeAbandonedLabs(env: Environment): Promise<readonly LabRecord[]> {
+  const removed: LabRecord[] = [];
+  for (const record of listRecords(env)) {
+    const ownerEnded = record.owner !== undefined && !(await isRunning(record.owner));
+    if (!ownerEnded && existsSync(record.folder)) continue;
+    await removeLab(recordFile(env, record.id), record);
+    removed.push(record);
+  }
+  return removed;
+}
+
+/** File in a lab's folder to which a run appends the process groups that must end with it. */
+export function processesFile(folder: string): string {
+  return join(folder, 'processes');
+}
+
+/** One line of the processes file. */
+export function processLine({ pid, startTime }: ProcessIdentity): string {
+  return `${pid} ${startTime}\n`;
+}
+
+/** The groups noted down. A last line without its end was cut by a crash and is left out. */
+export function readProcesses(folder: string): readonly ProcessIdentity[] {
+  const file = processesFile(folder);
+  if (!existsSync(file)) return [];
+  return [...readFileSync(file, 'utf8').matchAll(/^(\d+) (.+)\n/gm)].map(([, pid, startTime]) => ({
+    pid: Number(pid),
+    startTime: startTime ?? '',
+  }));
+}
