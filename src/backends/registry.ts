@@ -1,27 +1,27 @@
-/** Opens the adapter of a target. The only place that knows which adapter serves which kind. */
+/** Opens the adapter of a target: the only place that decides by the kind of a backend. */
 import { UsageError } from '../domain/errors.ts';
-import { displayTarget, type BackendKind, type Target } from '../domain/target.ts';
-import type { Backend, BackendOptions, OpenBackend } from './backend.ts';
-
-/** One line an adapter, imported when a target of its kind is opened: client libraries are slow to load. */
-const adapters: Partial<Record<BackendKind, () => Promise<OpenBackend>>> = {};
+import { displayTarget, type Target } from '../domain/target.ts';
+import type { Backend, BackendOptions } from './backend.ts';
 
 /**
- * Opens a target. Nothing is sent yet: adapters connect with their first request.
- * @throws {UsageError} `target-not-supported` when this version has no adapter for it
+ * Loads the one client library that the target needs and opens its adapter. Nothing is sent yet.
+ * @throws {UsageError} `not-supported-yet`, or what the adapter says of the URL
  */
 export async function openBackend(target: Target, options: BackendOptions): Promise<Backend> {
-  const load = adapters[target.kind];
-  if (load === undefined) {
-    throw new UsageError(
-      `"${displayTarget(target)}": ${target.kind} targets are not supported yet`,
-      {
-        code: 'target-not-supported',
-        hint: `supported: ${Object.keys(adapters).join(', ')}`,
+  switch (target.kind) {
+    case 'redis': {
+      const { openRedisBackend } = await import('./redis/redis-backend.ts');
+      return openRedisBackend(target, options);
+    }
+    case 'redis-sentinel':
+    case 'redis-cluster':
+    case 'redlock':
+    case 'etcd':
+    case 'zookeeper':
+      throw new UsageError(`${displayTarget(target)}: ${target.kind} is not supported yet`, {
+        code: 'not-supported-yet',
+        hint: 'point fencepost at a single server with redis://host:port',
         definite: true,
-      },
-    );
+      });
   }
-  const open = await load();
-  return open(target, options);
 }

@@ -9,30 +9,32 @@ import type { Confidence, ConventionId, LockMode, LockNote, LockState } from '..
 import type { Text } from '../domain/text.ts';
 
 /** A Redis key as read, with the siblings that its conventions asked for. */
-export interface RedisRecord {
+export interface RedisRecord extends RedisSibling {
   readonly system: 'redis';
-  readonly key: Text;
-  readonly type: 'string' | 'hash' | 'list' | 'set' | 'zset' | 'stream' | 'other' | 'none';
-  /** Undefined: no TTL. */
-  readonly ttlMs: number | undefined;
-  /** `type` string only; undefined otherwise. */
-  readonly value?: Text;
-  /** `type` hash only. */
-  readonly fields?: ReadonlyMap<Text, Text>;
   /** Records named by `siblings()`, already read; absent keys are missing. */
   readonly siblings: ReadonlyMap<Text, RedisSibling>;
   /** Server wall clock in epoch ms when read, for layouts that store absolute times. */
   readonly serverTimeMs: Known<number>;
 }
 
+export type RedisType = 'string' | 'hash' | 'list' | 'set' | 'zset' | 'stream' | 'other' | 'none';
+
 export interface RedisSibling {
   readonly key: Text;
-  readonly type: RedisRecord['type'];
+  /** `none`: there is no such key. */
+  readonly type: RedisType;
+  /** Undefined: no TTL. */
   readonly ttlMs: number | undefined;
+  /** `type` string only; undefined otherwise, and when it was too big to be fetched. */
   readonly value?: Text;
+  /** `type` hash only; undefined when there were too many to be fetched. */
   readonly fields?: ReadonlyMap<Text, Text>;
-  /** list: members in order; zset: member and score; set: members. Capped by the reader. */
+  /** Bytes of the string, or fields of the hash, that was too big to be fetched: no lock record. */
+  readonly tooBig?: number;
+  /** list: members in order; zset: member and score, by score; siblings only, capped by the reader. */
   readonly members?: readonly { readonly member: Text; readonly score?: number }[];
+  /** How many members there are, also when `members` was capped. */
+  readonly memberCount?: number;
   /** Subscribers of a channel (PUBSUB NUMSUB), where the sibling is a channel. */
   readonly subscribers?: Known<number>;
 }
@@ -86,6 +88,8 @@ export interface Decoded {
   readonly heldForMs: Known<number>;
   readonly helpers: readonly Text[];
   readonly notes: readonly LockNote[];
+  /** More exact than the convention's title, e.g. `Redisson fair lock`. */
+  readonly title?: string;
   /** True when the owner value cannot tell two holders apart (constant, host name, timestamp). */
   readonly weakOwner: boolean;
 }
@@ -100,9 +104,24 @@ export interface RedisRelease {
   /** List pushes that wake blocked waiters: DEL key, LPUSH value, PEXPIRE ttlMs. */
   readonly push: readonly { readonly key: Text; readonly value: string; readonly ttlMs: number }[];
   readonly warnings: readonly string[];
+  /** What takes the lock's place with `--hold`, or why nothing can. */
+  readonly hold: RedisHold;
+  /** Stream that keeps the lock's history: the forced release (and the hold) are entered there. */
+  readonly historyKey?: Text;
   /** The layout must never be force-released (counters, Patroni). */
   readonly forbidden?: string;
 }
+
+/** `string`: the owner token is the value. `hash`: these fields; the words below are replaced. */
+export type RedisHold =
+  | { readonly as: 'string' }
+  | { readonly as: 'hash'; readonly fields: readonly (readonly [HoldWord, HoldWord])[] }
+  | { readonly as: 'nothing'; readonly reason: string };
+
+/** A literal, or what only the moment of writing knows. */
+export type HoldWord =
+  | { readonly text: string }
+  | { readonly put: 'owner' | 'fence' | 'now' | 'ttlMs'; readonly suffix?: string };
 
 interface ConventionBase<R extends LockRecord> {
   readonly id: ConventionId;
@@ -114,13 +133,23 @@ interface ConventionBase<R extends LockRecord> {
   decode(record: R): Decoded;
 }
 
+export interface RedisSiblingRequest {
+  readonly key: Text;
+  readonly what: 'key' | 'channel';
+}
+
 export interface RedisConvention extends ConventionBase<RedisRecord> {
   /** Types this layout can have; anything else is `wrong-type` even when forced. */
-  readonly types: readonly RedisRecord['type'][];
-  /** Keys (and channels) to read beside `key` before `decode`. */
-  siblings(key: Text): readonly { readonly key: Text; readonly what: 'key' | 'channel' }[];
-  /** When `key` is a helper of another lock: that lock's name. Helpers are never listed. */
+  readonly types: readonly RedisType[];
+  /** Keys (and channels) to read beside the record before `decode`; at most a hundred. */
+  siblings(record: RedisSibling): readonly RedisSiblingRequest[];
+  /** When `key` is a helper of another lock: that lock's key. Helpers are never listed. */
   helperOf(key: Text): Text | undefined;
+  /** Helpers that are worth a row of their own when their lock is gone, e.g. a queue of waiters. */
+  outlives?(helper: Text): boolean;
+  /** The key of the lock that people call `name`, where they differ; the inverse of `nameOf`. */
+  keyOf?(name: Text): Text;
+  nameOf?(key: Text): Text | undefined;
   release(record: RedisRecord, decoded: Decoded): RedisRelease;
 }
 

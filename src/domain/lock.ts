@@ -8,6 +8,9 @@ import type { Text } from './text.ts';
 /** Stable id of a layout, e.g. `plain`, `redisson`, `curator-mutex`, `etcd-concurrency`. */
 export type ConventionId = string;
 
+/** Convention of a record that nothing recognises as a lock: it has no identity to release. */
+export const unrecognised: ConventionId = 'none';
+
 export type Confidence = 'high' | 'medium' | 'low';
 
 /** Which library's layout this is, how sure we are, and what else it could be. */

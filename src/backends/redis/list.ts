@@ -1,0 +1,232 @@
+/**
+ * Lists locks: walks the keyspace page by page, keeps what is a lock, and reads what belongs to it.
+ * Memory does not grow with the number of keys; the next page is asked for while this one is read.
+ *
+ * SCAN may give a key twice when the server's hash table is resized meanwhile. The last twenty
+ * thousand names listed are remembered, so a repetition over a longer distance is shown twice.
+ */
+import type { LockNote, LockSnapshot } from '../../domain/lock.ts';
+import { globMatcher } from '../../domain/glob.ts';
+import { textToBytes, type Text } from '../../domain/text.ts';
+import type { RedisRecord, RedisSibling } from '../../conventions/convention.ts';
+import type { ListTally, LockQuery } from '../backend.ts';
+import type { Sender } from './connection.ts';
+import type { Page } from './page.ts';
+import { pause } from './pause.ts';
+import { isLock, ownerOfHelper, recognise, type Recognised } from './recognise.ts';
+import { noSiblings, type RecordReader } from './reader.ts';
+import { withSiblings, type Incomplete } from './siblings.ts';
+import { ownersOf, toSnapshot, type SnapshotContext } from './snapshot.ts';
+
+export interface ListWorld {
+  readonly sender: Sender;
+  readonly reader: RecordReader;
+  /** Asked once, before the first page. */
+  context(): Promise<SnapshotContext>;
+}
+
+/** Names remembered against repetition, and owners against sharing. */
+const memory = 20_000;
+
+/** Streams the locks of one database. Counters in `tally` are live. */
+export async function* listLocks(
+  world: ListWorld,
+  query: LockQuery,
+  tally: ListTally,
+  signal: AbortSignal,
+): AsyncGenerator<LockSnapshot> {
+  const context = await world.context();
+  const chooser = new Chooser(query, tally);
+  const owners = new Recent<string>();
+  const how = { signal };
+  const match = query.pattern === undefined ? undefined : Buffer.from(textToBytes(query.pattern));
+  const pace = pacer(query.ratePerSecond, signal);
+  const ask = (cursor: string): Promise<Page> =>
+    world.reader.page({ cursor, match, count: query.ratePerSecond }, how);
+
+  let next: Promise<Page> | undefined = ask('0');
+  try {
+    while (next !== undefined) {
+      const page: Page = await next;
+      await pace(match === undefined ? page.records.length : page.scanned);
+      next = page.cursor === '0' ? undefined : ask(page.cursor);
+      tally.read += page.records.length;
+      tally.hidden += page.hidden;
+      const chosen = chooser.choose(page);
+      const complete = await completed(world, chosen, how);
+      yield* describe(context, complete, owners);
+    }
+  } finally {
+    // The reader stopped early, or a page failed: the answer still on its way is not needed.
+    next?.catch(() => undefined);
+  }
+}
+
+interface Candidate {
+  readonly record: RedisRecord;
+  readonly recognised: Recognised | undefined;
+}
+
+/** Decides which records of a page are listed, and counts the others. */
+class Chooser {
+  readonly #query: LockQuery;
+  readonly #tally: ListTally;
+  readonly #listed = new Recent<Text>();
+  readonly #isLockName: (name: Text) => boolean;
+
+  constructor(query: LockQuery, tally: ListTally) {
+    this.#query = query;
+    this.#tally = tally;
+    this.#isLockName = globMatcher(query.lockPatterns);
+  }
+
+  choose(page: Page): Candidate[] {
+    const chosen: Candidate[] = [];
+    for (const one of page.records) {
+      const candidate = this.#judge(one, page);
+      if (candidate !== undefined && this.#listed.add(candidate.record.key)) chosen.push(candidate);
+    }
+    return chosen;
+  }
+
+  #judge(one: RedisSibling, page: Page): Candidate | undefined {
+    // It went away between SCAN and the look at it.
+    if (one.type === 'none') return undefined;
+    const helper = ownerOfHelper(one.key);
+    if (helper !== undefined) {
+      if (helper.convention.outlives?.(one.key) !== true) return undefined;
+      const absent = { key: helper.lock, type: 'none', ttlMs: undefined } as const;
+      return this.#wanted({
+        record: toRecord(absent, page),
+        recognised: {
+          convention: helper.convention,
+          confidence: 'high',
+          candidates: [],
+          forced: false,
+        },
+      });
+    }
+    const record = toRecord(one, page);
+    const recognised = recognise(record, this.#isLockName);
+    if (isLock(record, recognised, this.#isLockName)) return this.#wanted({ record, recognised });
+    if (this.#query.all) return this.#wanted({ record, recognised });
+    this.#tally.others += 1;
+    return undefined;
+  }
+
+  #wanted(candidate: Candidate): Candidate | undefined {
+    const { conventions } = this.#query;
+    if (conventions === undefined) return candidate;
+    const id = candidate.recognised?.convention.id;
+    return id !== undefined && conventions.includes(id) ? candidate : undefined;
+  }
+}
+
+function toRecord(one: RedisSibling, page: Page): RedisRecord {
+  return { ...one, system: 'redis', siblings: noSiblings, serverTimeMs: page.serverTimeMs };
+}
+
+/** Reads the siblings of those that have some. A queue whose lock exists is left to that lock. */
+async function completed(
+  world: ListWorld,
+  chosen: readonly Candidate[],
+  how: { readonly signal: AbortSignal },
+): Promise<Candidate[]> {
+  const orphans = chosen.filter(({ record }) => record.type === 'none');
+  const present = new Set<Text>();
+  if (orphans.length > 0) {
+    const page = await world.reader.keys(
+      orphans.map(({ record }) => record.key),
+      how,
+    );
+    for (const one of page.records) if (one.type !== 'none') present.add(one.key);
+  }
+  const rest = chosen.filter(({ record }) => record.type !== 'none' || !present.has(record.key));
+  const wanted: Incomplete[] = [];
+  for (const { record, recognised } of rest) {
+    if (recognised !== undefined && recognised.convention.siblings(record).length > 0) {
+      wanted.push({ record, convention: recognised.convention });
+    }
+  }
+  const full = await withSiblings(world.sender, world.reader, wanted, how);
+  const byKey = new Map(full.map((record) => [record.key, record]));
+  return rest
+    .map(({ record, recognised }) => ({ record: byKey.get(record.key) ?? record, recognised }))
+    .filter(
+      ({ record, recognised }) =>
+        record.type !== 'none' || recognised?.convention.matches(record) !== undefined,
+    );
+}
+
+function* describe(
+  context: SnapshotContext,
+  candidates: readonly Candidate[],
+  owners: Recent<string>,
+): Generator<LockSnapshot> {
+  const rows = candidates.map((one) => {
+    const snapshot = toSnapshot(context, one.record, one.recognised);
+    return { ...one, snapshot, owners: ownersOf(snapshot) };
+  });
+  const here = new Map<string, number>();
+  for (const owner of rows.flatMap((row) => row.owners)) {
+    here.set(owner, (here.get(owner) ?? 0) + 1);
+  }
+  for (const row of rows) {
+    const shared = row.owners.filter((owner) => (here.get(owner) ?? 0) > 1 || owners.has(owner));
+    yield shared.length === 0
+      ? row.snapshot
+      : toSnapshot(
+          context,
+          row.record,
+          row.recognised,
+          shared.map((owner) => sharedNote(owner, row.snapshot)),
+        );
+  }
+  for (const owner of here.keys()) owners.add(owner);
+}
+
+function sharedNote(owner: string, { notes }: LockSnapshot): LockNote {
+  const weak = notes.some((note) => note.code === 'weak-owner');
+  return {
+    code: 'shared-owner',
+    severity: weak ? 'warn' : 'info',
+    text: weak
+      ? `the owner value ${owner} is shared with another lock here: it names no single holder`
+      : `the owner ${owner} also holds another lock here`,
+  };
+}
+
+/** A set that forgets its oldest members. */
+class Recent<T> {
+  readonly #members = new Set<T>();
+
+  has(member: T): boolean {
+    return this.#members.has(member);
+  }
+
+  /** False when it is in there already. */
+  add(member: T): boolean {
+    if (this.#members.has(member)) return false;
+    this.#members.add(member);
+    if (this.#members.size > memory) {
+      const oldest = this.#members.values().next();
+      if (oldest.done !== true) this.#members.delete(oldest.value);
+    }
+    return true;
+  }
+}
+
+/** Waits so that no more than `perSecond` are read on average since the start. */
+function pacer(
+  perSecond: number | undefined,
+  signal: AbortSignal,
+): (read: number) => Promise<void> {
+  if (perSecond === undefined) return () => Promise.resolve();
+  const start = performance.now();
+  let total = 0;
+  return async (read) => {
+    total += read;
+    const waitMs = start + (total / perSecond) * 1000 - performance.now();
+    if (waitMs > 0) await pause(waitMs, signal);
+  };
+}

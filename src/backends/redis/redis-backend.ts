@@ -1,0 +1,57 @@
+/** The Redis adapter: one standalone server, primary or replica. Wires the parts of this folder. */
+import { UsageError } from '../../domain/errors.ts';
+import type { Target } from '../../domain/target.ts';
+import type { Backend, BackendOptions } from '../backend.ts';
+import { RedisConnection } from './connection.ts';
+import { inspectLock } from './inspect.ts';
+import { listLocks } from './list.ts';
+import { RecordReader } from './reader.ts';
+import { readServerFacts, toServerView } from './server-view.ts';
+import type { SnapshotContext } from './snapshot.ts';
+
+/** Opens nothing yet: the first request connects. @throws {UsageError} on a bad database or TLS file */
+export function openRedisBackend(target: Target, options: BackendOptions): Promise<Backend> {
+  return Promise.resolve(redisBackend(new RedisConnection(target, options)));
+}
+
+function redisBackend(connection: RedisConnection): Backend {
+  const reader = new RecordReader(connection);
+  const context = async (signal: AbortSignal): Promise<SnapshotContext> => ({
+    database: connection.database,
+    server: toServerView(connection, await readServerFacts(connection, { signal })),
+  });
+  const world = async (signal: AbortSignal) => ({
+    sender: connection,
+    reader,
+    context: await context(signal),
+    signal,
+  });
+  return {
+    kind: 'redis',
+    display: connection.display,
+    list(query, signal) {
+      const tally = { read: 0, others: 0, hidden: 0, holes: [] };
+      const locks = listLocks(
+        { sender: connection, reader, context: () => context(signal) },
+        query,
+        tally,
+        signal,
+      );
+      return { locks, tally };
+    },
+    inspect: async (ref, signal) => inspectLock(await world(signal), ref),
+    probe: notYet,
+    history: notYet,
+    sample: notYet,
+    preview: notYet,
+    release: notYet,
+    close() {
+      connection.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+function notYet(): never {
+  throw new UsageError('this is not supported on Redis yet', { code: 'not-supported-yet' });
+}

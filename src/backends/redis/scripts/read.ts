@@ -1,0 +1,88 @@
+/**
+ * Read-only scripts: one page of the keyspace, or named keys, each key with its type, time to live
+ * and content in one atomic look. Big contents stay on the server: a lock record is small.
+ */
+
+/** Longest string and most fields, members or bytes of a hash that are fetched. */
+export const contentLimits = { stringBytes: 4096, hashFields: 64, hashBytes: 65_536, members: 100 };
+
+/** Slots per SCAN and keys per page: about 1.5 ms of server time. SCANs per page bound a rare MATCH. */
+export const pageSize = { count: 200, enough: 200, scans: 20 };
+
+/**
+ * Defines `add(key, members)`: appends key, type code, PTTL, content to `out`. Content: the string;
+ * the flat fields of a hash; {count, member…} of a list, zset (with scores) or set when `members`;
+ * else a number: the size that was too big, or 0. A key that the account may not read is counted.
+ */
+const describe = `
+local codes = {none = 0, string = 1, hash = 2, list = 3, set = 4, zset = 5, stream = 6}
+local out, hidden = {}, 0
+local function content(kind, key, members)
+  if kind == 'string' then
+    local value = redis.call('GETRANGE', key, 0, ${contentLimits.stringBytes})
+    if #value <= ${contentLimits.stringBytes} then return value end
+    return redis.call('STRLEN', key)
+  elseif kind == 'hash' then
+    local fields = redis.call('HLEN', key)
+    if fields > ${contentLimits.hashFields} then return fields end
+    local bytes = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', 0)
+    if type(bytes) == 'number' and bytes > ${contentLimits.hashBytes} then return fields end
+    return redis.call('HGETALL', key)
+  elseif not members then return 0
+  elseif kind == 'list' then
+    local list = redis.call('LRANGE', key, 0, ${contentLimits.members - 1})
+    table.insert(list, 1, redis.call('LLEN', key))
+    return list
+  elseif kind == 'zset' then
+    local list = redis.call('ZRANGE', key, 0, ${contentLimits.members - 1}, 'WITHSCORES')
+    table.insert(list, 1, redis.call('ZCARD', key))
+    return list
+  end
+  return 0
+end
+local function add(key, members)
+  local kind = redis.pcall('TYPE', key)
+  if kind.err then
+    if not string.find(kind.err, 'access', 1, true) then error(kind.err) end
+    hidden = hidden + 1
+    return
+  end
+  kind = kind.ok
+  local n = #out
+  out[n + 1] = key
+  out[n + 2] = codes[kind] or 7
+  out[n + 3] = redis.call('PTTL', key)
+  out[n + 4] = content(kind, key, members)
+end
+local time = redis.pcall('TIME')
+if time.err then time = 0 end
+`;
+
+/**
+ * KEYS: none; SCAN chooses the keys.
+ * ARGV: 1 cursor; 2 COUNT of one SCAN; 3 MATCH, or ''; 4 enough keys for a page; 5 SCANs at most.
+ * Returns {cursor, slots scanned, keys hidden by the ACL, TIME or 0, {key, type, PTTL, content, …}}.
+ */
+export const pageScript = `${describe}
+local cursor, scans = ARGV[1], 0
+local found = 0
+repeat
+  local page
+  if ARGV[3] == '' then page = redis.call('SCAN', cursor, 'COUNT', ARGV[2])
+  else page = redis.call('SCAN', cursor, 'COUNT', ARGV[2], 'MATCH', ARGV[3]) end
+  cursor = page[1]
+  scans = scans + 1
+  found = found + #page[2]
+  for _, key in ipairs(page[2]) do add(key, false) end
+until cursor == '0' or found >= tonumber(ARGV[4]) or scans >= tonumber(ARGV[5])
+return {cursor, scans * tonumber(ARGV[2]), hidden, time, out}
+`;
+
+/**
+ * KEYS: the keys to read. ARGV: none.
+ * Returns {'0', 0, keys hidden by the ACL, TIME or 0, {key, type, PTTL, content, …}}.
+ */
+export const keysScript = `${describe}
+for _, key in ipairs(KEYS) do add(key, true) end
+return {'0', 0, hidden, time, out}
+`;

@@ -1,0 +1,145 @@
+/**
+ * Redisson's RReadWriteLock: one HASH with a field `mode`, readers `<owner>` and a writer
+ * `<owner>:write`; each read hold has a string of its own whose TTL is that hold's lease.
+ * @see redisson/redisson@66863978 RedissonReadLock, RedissonWriteLock
+ */
+import type { Holder } from '../domain/holder.ts';
+import type { Lease } from '../domain/lease.ts';
+import { known, unknown } from '../domain/known.ts';
+import { parseText, stringToText, type Text } from '../domain/text.ts';
+import type {
+  Decoded,
+  RedisConvention,
+  RedisRecord,
+  RedisRelease,
+  RedisSibling,
+} from './convention.ts';
+import { holdCount, prefixed, suffixed } from './redisson-names.ts';
+
+const channelPrefix = 'redisson_rwlock';
+const modeField = stringToText('mode');
+const writeSuffix = ':write';
+/** Names of per-hold strings are asked for up to these bounds. */
+const most = { holders: 20, holds: 4 };
+
+export const redissonReadWrite: RedisConvention = {
+  id: 'redisson-read-write',
+  title: 'Redisson read/write lock',
+  system: 'redis',
+  types: ['hash'],
+  matches(record) {
+    const mode = record.fields?.get(modeField);
+    if (mode !== 'read' && mode !== 'write') return undefined;
+    return holdersOf(record).length > 0 ? 'high' : undefined;
+  },
+  siblings: (record) => [
+    ...holdersOf(record)
+      .slice(0, most.holders)
+      .flatMap((holder) => timeoutKeys(record.key, holder))
+      .map((key) => ({ key, what: 'key' as const })),
+    { key: prefixed(channelPrefix, record.key), what: 'channel' },
+  ],
+  helperOf(key) {
+    const match = /^(.*):[^:]+:\d+:rwlock_timeout:\d+$/.exec(key);
+    if (match?.[1] === undefined) return undefined;
+    return parseText(/^\{([^{]+)\}$/.exec(match[1])?.[1] ?? match[1]);
+  },
+  decode,
+  release,
+};
+
+interface Hold {
+  readonly owner: Text;
+  readonly holds: number;
+  readonly mode: 'read' | 'write';
+}
+
+function holdersOf(record: RedisSibling): Hold[] {
+  const list: Hold[] = [];
+  for (const [name, count] of record.fields ?? []) {
+    const holds = holdCount(count);
+    if (name === modeField || holds === undefined || !name.includes(':')) continue;
+    const writes = name.endsWith(writeSuffix);
+    const owner = writes ? parseText(name.slice(0, -writeSuffix.length)) : name;
+    list.push({ owner, holds, mode: writes ? 'write' : 'read' });
+  }
+  return list;
+}
+
+function timeoutKeys(name: Text, holder: Hold): Text[] {
+  if (holder.mode === 'write') return [];
+  return Array.from({ length: Math.min(holder.holds, most.holds) }, (_, index) =>
+    suffixed(name, `${holder.owner}:rwlock_timeout:${index + 1}`),
+  );
+}
+
+function decode(record: RedisRecord): Decoded {
+  const holders = holdersOf(record);
+  const channel = record.siblings.get(prefixed(channelPrefix, record.key))?.subscribers;
+  const expired = holders.filter((one) => leaseOf(record, one)?.kind === 'unknown');
+  return {
+    state: record.ttlMs === undefined ? 'no-ttl' : 'held',
+    mode: record.fields?.get(modeField) === 'read' ? 'shared' : 'exclusive',
+    holders: known(holders.map((one) => toHolder(record, one))),
+    waiters:
+      channel === undefined || channel.kind === 'unknown'
+        ? (channel ?? {
+            kind: 'unknown',
+            reason: 'the subscribers of its channel were not counted',
+          })
+        : { kind: 'count', count: channel.value, source: `subscribers of its channel` },
+    fence: { kind: 'none' },
+    heldForMs: unknown(
+      'the record does not say since when',
+      'a recording (fencepost watch --record) carries it',
+    ),
+    helpers: [...record.siblings.values()]
+      .filter((one) => one.subscribers === undefined)
+      .map((one) => one.key),
+    notes: expired.map((one) => ({
+      code: 'reader-expired',
+      severity: 'warn',
+      text: `the time of reader ${one.owner} has run out; its entry stays until the lock is next used`,
+    })),
+    weakOwner: false,
+  };
+}
+
+function toHolder(record: RedisRecord, one: Hold): Holder {
+  const lease = leaseOf(record, one);
+  return {
+    owner: one.owner,
+    place: unknown('the id is random for each client process and names no host'),
+    holds: one.holds,
+    mode: one.mode,
+    ...(lease === undefined ? {} : { lease }),
+  };
+}
+
+/** A reader's own lease: the longest of its holds. Undefined for a writer: the record's counts. */
+function leaseOf(record: RedisRecord, one: Hold): Lease | undefined {
+  if (one.mode === 'write') return undefined;
+  const left = timeoutKeys(record.key, one).map((key) => record.siblings.get(key)?.ttlMs ?? -1);
+  const ttlMs = Math.max(...left);
+  return ttlMs < 0
+    ? { kind: 'unknown', reason: 'its own time has run out' }
+    : { kind: 'ttl', ttlMs, grantedMs: unknown('not recorded') };
+}
+
+function release(record: RedisRecord): RedisRelease {
+  const holders = holdersOf(record);
+  const several = new Set(holders.map((one) => one.owner)).size > 1;
+  return {
+    alsoDelete: [...record.siblings.values()]
+      .filter((one) => one.type === 'string')
+      .map((one) => one.key),
+    fenceKey: undefined,
+    publish: [{ channel: prefixed(channelPrefix, record.key), message: '1' }],
+    push: [],
+    warnings: [],
+    hold: { as: 'nothing', reason: 'a read/write lock cannot be replaced in one step' },
+    ...(several
+      ? { forbidden: 'several readers hold it, and one of them cannot be released by itself yet' }
+      : {}),
+  };
+}
