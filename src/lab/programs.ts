@@ -150,8 +150,10 @@ function findProgram(env: Environment, tree: Tree, name: string): Program | unde
   return isExecutable(file) ? { file, env: libraryPath(root), from: 'installed' } : undefined;
 }
 
-/** Debian keeps libraries in a folder named by the machine's triplet. */
-function libraryPath(root: string): Record<string, string> {
+/** Environment in which a program of an unpacked tree finds its libraries.
+ *
+ * Debian keeps libraries in a folder named by the machine's triplet. */
+export function libraryPath(root: string): Record<string, string> {
   const folders = [join(root, 'usr/lib'), join(root, 'lib')].flatMap((lib) => [
     ...childrenOf(lib)
       .filter((name) => name.includes('-linux-'))

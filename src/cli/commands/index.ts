@@ -8,4 +8,10 @@ export interface CommandEntry {
   load(): Promise<RegisterCommand>;
 }
 
-export const commands: readonly CommandEntry[] = [];
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'lab',
+    summary: 'throwaway servers on this machine',
+    load: async () => (await import('./lab.ts')).registerLab,
+  },
+];
