@@ -107,21 +107,28 @@ export interface RedisRelease {
   /** What takes the lock's place with `--hold`, or why nothing can. */
   readonly hold: RedisHold;
   /** Stream that keeps the lock's history: the forced release (and the hold) are entered there. */
-  readonly historyKey?: Text;
+  readonly history?: {
+    readonly key: Text;
+    /** The stream is trimmed to about this many entries. */
+    readonly maxLength: number;
+    readonly released: readonly WordPair[];
+    readonly held: readonly WordPair[];
+  };
   /** The layout must never be force-released (counters, Patroni). */
   readonly forbidden?: string;
 }
 
-/** `string`: the owner token is the value. `hash`: these fields; the words below are replaced. */
+/** `string`: the owner token is the value. `hash`: these fields. */
 export type RedisHold =
   | { readonly as: 'string' }
-  | { readonly as: 'hash'; readonly fields: readonly (readonly [HoldWord, HoldWord])[] }
+  | { readonly as: 'hash'; readonly fields: readonly WordPair[] }
   | { readonly as: 'nothing'; readonly reason: string };
 
-/** A literal, or what only the moment of writing knows. */
-export type HoldWord =
-  | { readonly text: string }
-  | { readonly put: 'owner' | 'fence' | 'now' | 'ttlMs'; readonly suffix?: string };
+/** A field and its value, as written by a release. */
+export type WordPair = readonly [name: Word, value: Word];
+
+/** A literal, or what only the moment of writing knows: the operator's owner token, the raised fence, … */
+export type Word = { readonly text: Text } | { readonly put: 'owner' | 'fence' | 'now' | 'ttlMs' };
 
 interface ConventionBase<R extends LockRecord> {
   readonly id: ConventionId;
@@ -141,6 +148,11 @@ export interface RedisSiblingRequest {
 export interface RedisConvention extends ConventionBase<RedisRecord> {
   /** Types this layout can have; anything else is `wrong-type` even when forced. */
   readonly types: readonly RedisType[];
+  /**
+   * Hash fields that name the grant, where renewals change others; undefined: all fields together.
+   * A release compares exactly these.
+   */
+  readonly grantFields?: readonly Text[];
   /** Keys (and channels) to read beside the record before `decode`; at most a hundred. */
   siblings(record: RedisSibling): readonly RedisSiblingRequest[];
   /** When `key` is a helper of another lock: that lock's key. Helpers are never listed. */

@@ -3,16 +3,26 @@
  * grant time; the counter beside it outlives every grant; a capped stream keeps the history.
  */
 import {
+  fencedEntryFields,
+  fencedEntryTypes,
   fencedFields,
+  fencedHistoryLength,
   fencedKeys,
   parseFencedKey,
   type FencedKeys,
 } from '../domain/fenced-layout.ts';
 import type { Fence } from '../domain/fence.ts';
-import { known, mapKnown, unknown, valueOf, type Known } from '../domain/known.ts';
+import { known, mapKnown, unknown, type Known } from '../domain/known.ts';
 import type { LockNote } from '../domain/lock.ts';
 import { parseText, stringToText, type Text } from '../domain/text.ts';
-import type { Decoded, RedisConvention, RedisRecord, RedisRelease } from './convention.ts';
+import type {
+  Decoded,
+  RedisConvention,
+  RedisRecord,
+  RedisRelease,
+  Word,
+  WordPair,
+} from './convention.ts';
 import { placeInValue } from './owner-shape.ts';
 
 const field = {
@@ -27,6 +37,8 @@ export const fencepostFenced: RedisConvention = {
   title: 'fencepost fenced lock',
   system: 'redis',
   types: ['hash', 'none'],
+  // A renewal may set another lease length.
+  grantFields: [field.owner, field.fence, field.grantedAt],
   matches(record) {
     if (parseFencedKey(record.key)?.part !== 'lock') return undefined;
     if (record.type === 'none')
@@ -140,23 +152,40 @@ function parseToken(text: Text | undefined): bigint | undefined {
 
 function release(record: RedisRecord): RedisRelease {
   const keys = fencedKeysOf(record.key);
-  const remaining = valueOf(heldFor(record));
   return {
     alsoDelete: [],
     fenceKey: keys === undefined ? undefined : parseText(keys.fence),
     publish: [],
     push: [],
     warnings:
-      remaining === undefined ? ['the record has no grant time: it was not written whole'] : [],
+      record.fields?.has(field.grantedAt) === true
+        ? []
+        : ['the record has no grant time: it was not written whole'],
     hold: {
       as: 'hash',
       fields: [
-        [{ text: fencedFields.owner }, { put: 'owner' }],
-        [{ text: fencedFields.fence }, { put: 'fence' }],
-        [{ text: fencedFields.grantedAt }, { put: 'now' }],
-        [{ text: fencedFields.leaseMs }, { put: 'ttlMs' }],
+        [{ text: field.owner }, { put: 'owner' }],
+        [{ text: field.fence }, { put: 'fence' }],
+        [{ text: field.grantedAt }, { put: 'now' }],
+        [{ text: field.leaseMs }, { put: 'ttlMs' }],
       ],
     },
-    ...(keys === undefined ? {} : { historyKey: parseText(keys.history) }),
+    ...(keys === undefined ? {} : { history: historyOf(record, parseText(keys.history)) }),
+  };
+}
+
+function historyOf(record: RedisRecord, key: Text): NonNullable<RedisRelease['history']> {
+  const value = (name: Text): Word => ({ text: record.fields?.get(name) ?? stringToText('') });
+  const entry = (type: string, owner: Word, fence: Word): WordPair[] => [
+    [{ text: stringToText(fencedEntryFields.type) }, { text: stringToText(type) }],
+    [{ text: stringToText(fencedEntryFields.owner) }, owner],
+    [{ text: stringToText(fencedEntryFields.fence) }, fence],
+    [{ text: stringToText(fencedEntryFields.at) }, { put: 'now' }],
+  ];
+  return {
+    key,
+    maxLength: fencedHistoryLength,
+    released: entry(fencedEntryTypes.forceRelease, value(field.owner), value(field.fence)),
+    held: entry(fencedEntryTypes.grant, { put: 'owner' }, { put: 'fence' }),
   };
 }

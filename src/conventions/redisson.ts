@@ -8,7 +8,7 @@ import type { Fence } from '../domain/fence.ts';
 import type { Waiter, Waiters } from '../domain/holder.ts';
 import { known, unknown, valueOf } from '../domain/known.ts';
 import type { Confidence, LockNote } from '../domain/lock.ts';
-import { parseText, type Text } from '../domain/text.ts';
+import { parseText, stringToText, type Text } from '../domain/text.ts';
 import type { Decoded, RedisConvention, RedisRecord, RedisRelease } from './convention.ts';
 import { exactOwner, holdCount, looseOwner, nameAfterPrefix, prefixed } from './redisson-names.ts';
 
@@ -174,6 +174,6 @@ function release(record: RedisRecord): RedisRelease {
     ],
     push: [],
     warnings: head === undefined ? [] : ['the queue is left as it is: only its head is woken'],
-    hold: { as: 'hash', fields: [[{ put: 'owner' }, { text: '1' }]] },
+    hold: { as: 'hash', fields: [[{ put: 'owner' }, { text: stringToText('1') }]] },
   };
 }

@@ -9,7 +9,7 @@ import {
   TargetError,
   type ErrorDetails,
 } from '../../domain/errors.ts';
-import { stringToText } from '../../domain/text.ts';
+import { stringToText, type Text } from '../../domain/text.ts';
 
 /** What was being done when the error came; decides what may be said about its effect. */
 export interface ErrorContext {
@@ -220,6 +220,15 @@ export function requestTimeout(timeoutMs: number, at: ErrorContext): TargetError
     code: at.doing === 'connect' ? 'target-unreachable' : 'request-timeout',
     hint: 'is the server up and not stopped or overloaded?',
     definite: at.doing !== 'write',
+  });
+}
+
+/** A key that the ACL hides from this account: it may exist or not. */
+export function unreadable(key: Text): PermissionError {
+  return new PermissionError(`this account may not read the key "${key}"`, {
+    code: 'permission-denied',
+    hint: 'needs a key pattern that covers it (ACL SETUSER … ~pattern)',
+    definite: true,
   });
 }
 

@@ -9,7 +9,7 @@ import { InternalError } from '../../domain/errors.ts';
 import type { ConventionId, IdentityRecord, LockIdentity } from '../../domain/lock.ts';
 import { parseText, type Text } from '../../domain/text.ts';
 import { unknown } from '../../domain/known.ts';
-import type { RedisRecord, RedisSibling } from '../../conventions/convention.ts';
+import type { RedisConvention, RedisRecord, RedisSibling } from '../../conventions/convention.ts';
 
 const text = z.string().transform(parseText);
 const type = z.enum(['string', 'hash', 'list', 'set', 'zset', 'stream', 'other', 'none']);
@@ -23,6 +23,7 @@ const sibling = z.object({
 });
 const stored = sibling.extend({
   database: z.number(),
+  runId: z.string().optional(),
   convention: z.string(),
   siblings: z.array(sibling),
 });
@@ -30,35 +31,51 @@ const stored = sibling.extend({
 /** A record with what its convention was, as kept in an identity. */
 export interface StoredRecord {
   readonly database: number;
+  /** Server process that the snapshot was taken on, where the account could see it. */
+  readonly runId: string | undefined;
   readonly convention: ConventionId;
   readonly record: RedisRecord;
 }
 
-/** What a release compares, as one string; also the source of the short token. */
-export function grantBytes(record: RedisSibling): string {
-  const fields = [...(record.fields ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([record.key, record.type, record.value ?? null, fields]);
+/** Where and how a grant was read. */
+export interface GrantSource {
+  readonly database: number;
+  readonly runId: string | undefined;
 }
 
-/** Token `r1.` and 32 bits of the grant's SHA-256. */
-export function expectToken(database: number, record: RedisSibling): string {
-  const bytes = `${database} ${grantBytes(record)}`;
-  return `r1.${createHash('sha256').update(bytes).digest('hex').slice(0, 8)}`;
+/** Field and value pairs that a release compares; sorted, because a hash has no order. */
+export function grantPairs(
+  record: RedisSibling,
+  convention: RedisConvention,
+): readonly (readonly [Text, Text])[] {
+  const { grantFields } = convention;
+  return [...(record.fields ?? [])]
+    .filter(([name]) => grantFields === undefined || grantFields.includes(name))
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
+/** What a release compares, as one string. Equal strings are the same grant. */
+export function grantBytes(record: RedisSibling, convention: RedisConvention): string {
+  const { key, type: kind, value = null } = record;
+  return JSON.stringify([key, kind, value, grantPairs(record, convention)]);
+}
+
+/** The grant, and the token `r1.` with 32 bits of its SHA-256. */
 export function toIdentity(
-  database: number,
-  convention: ConventionId,
+  source: GrantSource,
+  convention: RedisConvention,
   record: RedisRecord,
 ): LockIdentity {
   const siblings = [...record.siblings.values()].filter((one) => one.subscribers === undefined);
   const json = JSON.stringify({
-    database,
-    convention,
+    ...source,
+    convention: convention.id,
     ...plain(record),
     siblings: siblings.map(plain),
   });
-  return { expect: expectToken(database, record), record: brand(json) };
+  const bytes = `${source.database} ${grantBytes(record, convention)}`;
+  const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 8);
+  return { expect: `r1.${hash}`, record: brand(json) };
 }
 
 function plain(one: RedisSibling): Record<string, unknown> {
@@ -80,9 +97,10 @@ export function readIdentity(identity: IdentityRecord): StoredRecord {
       definite: true,
     });
   }
-  const { database, convention, siblings, ...own } = parsed.data;
+  const { database, runId, convention, siblings, ...own } = parsed.data;
   return {
     database,
+    runId,
     convention,
     record: {
       system: 'redis',

@@ -2,10 +2,11 @@
 import { UsageError } from '../../domain/errors.ts';
 import { defaultLockPatterns, globMatcher } from '../../domain/glob.ts';
 import type { LockDetail, LockNote, LockRef } from '../../domain/lock.ts';
-import { parseText, textToBytes, type Text } from '../../domain/text.ts';
+import { parseText, type Text } from '../../domain/text.ts';
 import type { RedisConvention, RedisRecord, RedisSibling } from '../../conventions/convention.ts';
 import { redisConventions } from '../../conventions/redis-index.ts';
 import type { Sender } from './connection.ts';
+import { unreadable } from './errors.ts';
 import { gatherEvidence, idleTime, type IdleTime } from './evidence.ts';
 import type { Page } from './page.ts';
 import { noSiblings, type RecordReader } from './reader.ts';
@@ -61,6 +62,9 @@ export async function findLock(world: InspectWorld, ref: LockRef): Promise<Found
     (key) => page.records.find((one) => one.key === key && one.type !== 'none') ?? [],
   );
   const [first] = present;
+  if (first === undefined && page.hidden > 0 && !page.records.some((one) => one.key === ref.name)) {
+    throw unreadable(ref.name);
+  }
   if (first === undefined) return findAbsent(world, keys, page, forced);
   const record = toRecord(first, page);
   const recognised = forced === undefined ? recognise(record, isLockName) : force(record, forced);
@@ -176,9 +180,4 @@ function siblingFact(one: RedisSibling): string {
   const content =
     one.value ?? (one.memberCount === undefined ? undefined : `${one.memberCount} members`);
   return parseText([one.type, content, ttl].filter((part) => part !== undefined).join(', '));
-}
-
-/** Raw bytes of a key, for commands. */
-export function keyBytes(key: Text): Buffer {
-  return Buffer.from(textToBytes(key));
 }

@@ -2,10 +2,13 @@
 import { UsageError } from '../../domain/errors.ts';
 import type { Target } from '../../domain/target.ts';
 import type { Backend, BackendOptions } from '../backend.ts';
+import { valueOf } from '../../domain/known.ts';
 import { RedisConnection } from './connection.ts';
 import { inspectLock } from './inspect.ts';
 import { listLocks } from './list.ts';
+import { previewRelease } from './preview.ts';
 import { RecordReader } from './reader.ts';
+import { releaseLock } from './release.ts';
 import { readServerFacts, toServerView } from './server-view.ts';
 import type { SnapshotContext } from './snapshot.ts';
 
@@ -16,10 +19,14 @@ export function openRedisBackend(target: Target, options: BackendOptions): Promi
 
 function redisBackend(connection: RedisConnection): Backend {
   const reader = new RecordReader(connection);
-  const context = async (signal: AbortSignal): Promise<SnapshotContext> => ({
-    database: connection.database,
-    server: toServerView(connection, await readServerFacts(connection, { signal })),
-  });
+  const context = async (signal: AbortSignal): Promise<SnapshotContext> => {
+    const facts = await readServerFacts(connection, { signal });
+    return {
+      database: connection.database,
+      runId: valueOf(facts.runId),
+      server: toServerView(connection, facts),
+    };
+  };
   const world = async (signal: AbortSignal) => ({
     sender: connection,
     reader,
@@ -43,8 +50,8 @@ function redisBackend(connection: RedisConnection): Backend {
     probe: notYet,
     history: notYet,
     sample: notYet,
-    preview: notYet,
-    release: notYet,
+    preview: previewRelease,
+    release: (seen, how, signal) => releaseLock(connection, seen, how, signal),
     close() {
       connection.close();
       return Promise.resolve();

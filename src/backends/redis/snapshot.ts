@@ -3,11 +3,10 @@ import type { Lease } from '../../domain/lease.ts';
 import { unknown, valueOf } from '../../domain/known.ts';
 import type { LockIdentity, LockNote, LockSnapshot, ServerView } from '../../domain/lock.ts';
 import type { Decoded, RedisRecord } from '../../conventions/convention.ts';
-import { toIdentity } from './identity.ts';
+import { toIdentity, type GrantSource } from './identity.ts';
 import { toRecognition, type Recognised } from './recognise.ts';
 
-export interface SnapshotContext {
-  readonly database: number;
+export interface SnapshotContext extends GrantSource {
   readonly server: ServerView;
 }
 
@@ -20,6 +19,7 @@ export function toSnapshot(
 ): LockSnapshot {
   const decoded = recognised?.convention.decode(record) ?? undecoded(record);
   const name = recognised?.convention.nameOf?.(record.key);
+  const source = { database: context.database, runId: context.runId };
   let identity: LockIdentity | undefined;
   return {
     ref:
@@ -39,7 +39,7 @@ export function toSnapshot(
     // Hashing is left until somebody asks: most rows of a long listing are never released.
     get identity() {
       if (recognised === undefined || !isGrant(record)) return undefined;
-      return (identity ??= toIdentity(context.database, recognised.convention.id, record));
+      return (identity ??= toIdentity(source, recognised.convention, record));
     },
     server: context.server,
   };

@@ -1,0 +1,142 @@
+/** What a release would do, from the snapshot alone: nothing is read or written for it. */
+import { known, unknown, type Known } from '../../domain/known.ts';
+import type { LockSnapshot } from '../../domain/lock.ts';
+import type { Waiter } from '../../domain/holder.ts';
+import type { ReleaseOptions, ReleasePreview } from '../../domain/release.ts';
+import { parseText } from '../../domain/text.ts';
+import type { RedisConvention, RedisRecord, RedisRelease } from '../../conventions/convention.ts';
+import { grantPairs, readIdentity, type StoredRecord } from './identity.ts';
+import { conventionById } from './recognise.ts';
+
+type How = Pick<ReleaseOptions, 'hold' | 'endSession'>;
+
+/** The layout's own plan for a record. */
+export interface ReleasePlan {
+  readonly stored: StoredRecord;
+  readonly convention: RedisConvention;
+  readonly release: RedisRelease;
+  /** Highest fencing token that the record and its counter show. */
+  readonly floor: bigint | undefined;
+}
+
+/** The plan for a record, by its convention. */
+export function planFor(stored: StoredRecord, record: RedisRecord): ReleasePlan {
+  const convention = conventionById(stored.convention);
+  const decoded = convention.decode(record);
+  const release = convention.release(record, decoded);
+  return {
+    stored: { ...stored, record },
+    convention,
+    release,
+    floor:
+      release.fenceKey === undefined
+        ? undefined
+        : highestToken(record, release.fenceKey, decoded.fence),
+  };
+}
+
+function highestToken(record: RedisRecord, fenceKey: string, fence: LockSnapshot['fence']): bigint {
+  const counter = [...record.siblings.values()].find((one) => one.key === fenceKey)?.value ?? '0';
+  const seen = /^\d{1,19}$/.test(counter) ? BigInt(counter) : 0n;
+  return fence.kind === 'token' && fence.token > seen ? fence.token : seen;
+}
+
+/** Why a release is out of the question, or undefined. */
+export function impossible(
+  seen: LockSnapshot,
+  how: How,
+): { readonly reason: string; readonly remedy?: string } | undefined {
+  if (seen.identity === undefined) return nothingToRelease(seen);
+  const { role, replicaOf } = seen.server;
+  if (role.kind === 'known' && role.value === 'replica') {
+    const primary = replicaOf?.primary ?? 'its primary';
+    return {
+      reason: `this is a replica of ${primary}: what it shows may be out of date, and it refuses writes`,
+      remedy: `plan and release there: redis://${primary}`,
+    };
+  }
+  const stored = readIdentity(seen.identity.record);
+  const { release } = planFor(stored, stored.record);
+  if (release.forbidden !== undefined) return { reason: release.forbidden };
+  if (how.hold !== undefined && release.hold.as === 'nothing')
+    return { reason: release.hold.reason };
+  if (how.endSession === true) {
+    return { reason: 'a Redis lock hangs on no session: there is nothing else to end' };
+  }
+  return undefined;
+}
+
+function nothingToRelease(seen: LockSnapshot): { reason: string; remedy?: string } {
+  if (seen.state === 'free' || seen.state === 'orphan-waiters') {
+    return { reason: 'nobody holds it: there is no record to release' };
+  }
+  return seen.recognition.convention === 'none'
+    ? {
+        reason: 'no lock layout recognised',
+        remedy: 'name its layout with --convention if it is a lock',
+      }
+    : { reason: 'the record is too big to be compared: it is no owner token' };
+}
+
+export function previewRelease(seen: LockSnapshot, how: How): ReleasePreview {
+  const no = impossible(seen, how);
+  const possible = no === undefined ? { can: true as const } : { can: false as const, ...no };
+  if (seen.identity === undefined) {
+    return { ...nothing, next: known('nobody'), possible };
+  }
+  const stored = readIdentity(seen.identity.record);
+  const plan = planFor(stored, stored.record);
+  const { release, floor } = plan;
+  return {
+    deletes: [
+      { record: stored.record.key, condition: conditionOf(plan) },
+      ...release.alsoDelete.map((record) => ({ record, condition: 'together with the lock' })),
+    ],
+    wakes:
+      how.hold === undefined
+        ? [
+            ...release.publish.map(({ channel, message }) => `PUBLISH ${channel} ${message}`),
+            ...release.push.map(({ key, value }) => `LPUSH ${key} ${value}`),
+          ]
+        : [],
+    next: how.hold === undefined ? nextHolder(seen) : known('nobody'),
+    raisesFence:
+      release.fenceKey === undefined || floor === undefined
+        ? undefined
+        : { from: floor, to: floor + 1n, record: release.fenceKey },
+    atomicity: nothing.atomicity,
+    alsoFalls: known([]),
+    warnings: release.warnings,
+    possible,
+  };
+}
+
+const nothing = {
+  deletes: [],
+  wakes: [],
+  raisesFence: undefined,
+  atomicity: 'one script: compared, fenced, deleted and announced in one step of the server',
+  alsoFalls: known([]),
+  warnings: [],
+};
+
+function conditionOf({ stored: { record }, convention }: ReleasePlan): string {
+  if (record.value !== undefined) return `its value is still ${record.value}`;
+  const pairs = grantPairs(record, convention).map(([name, value]) => `${name}=${value}`);
+  const only = convention.grantFields === undefined ? 'exactly ' : '';
+  return parseText(`its fields are still ${only}${pairs.join(' ')}`);
+}
+
+function nextHolder({ waiters }: LockSnapshot): Known<Waiter | 'nobody'> {
+  if (waiters.kind === 'unknown') return waiters;
+  if (waiters.kind === 'count') {
+    return unknown(
+      waiters.count === 0
+        ? 'nobody listens for it; contenders that poll cannot be seen'
+        : `${waiters.count} waiting: whoever of them asks first`,
+    );
+  }
+  // One whose time in the queue has passed is dropped by the next contender.
+  const alive = waiters.list.find((one) => one.lease?.kind !== 'ttl' || one.lease.ttlMs > 0);
+  return known(alive ?? 'nobody');
+}
