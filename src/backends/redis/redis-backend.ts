@@ -1,15 +1,17 @@
 /** The Redis adapter: one standalone server, primary or replica. Wires the parts of this folder. */
-import { UsageError } from '../../domain/errors.ts';
 import type { Target } from '../../domain/target.ts';
 import type { Backend, BackendOptions } from '../backend.ts';
 import { valueOf } from '../../domain/known.ts';
 import { RedisConnection } from './connection.ts';
-import { inspectLock } from './inspect.ts';
+import { lockHistory } from './history.ts';
+import { inspectLock, type InspectWorld } from './inspect.ts';
 import { listLocks } from './list.ts';
 import { previewRelease } from './preview.ts';
+import { probeServer } from './probe.ts';
 import { RecordReader } from './reader.ts';
 import { releaseLock } from './release.ts';
 import { readServerFacts, toServerView } from './server-view.ts';
+import { sampleLease } from './sample.ts';
 import type { SnapshotContext } from './snapshot.ts';
 
 /** Opens nothing yet: the first request connects. @throws {UsageError} on a bad database or TLS file */
@@ -27,7 +29,7 @@ function redisBackend(connection: RedisConnection): Backend {
       server: toServerView(connection, facts),
     };
   };
-  const world = async (signal: AbortSignal) => ({
+  const world = async (signal: AbortSignal): Promise<InspectWorld> => ({
     sender: connection,
     reader,
     context: await context(signal),
@@ -47,9 +49,10 @@ function redisBackend(connection: RedisConnection): Backend {
       return { locks, tally };
     },
     inspect: async (ref, signal) => inspectLock(await world(signal), ref),
-    probe: notYet,
-    history: notYet,
-    sample: notYet,
+    probe: (signal) => probeServer(connection, signal),
+    history: (ref, signal) => lockHistory(() => world(signal), ref),
+    sample: (seen, forMs, signal, onProgress) =>
+      sampleLease({ connection, reader, signal }, seen, forMs, onProgress),
     preview: previewRelease,
     release: (seen, how, signal) => releaseLock(connection, seen, how, signal),
     close() {
@@ -57,8 +60,4 @@ function redisBackend(connection: RedisConnection): Backend {
       return Promise.resolve();
     },
   };
-}
-
-function notYet(): never {
-  throw new UsageError('this is not supported on Redis yet', { code: 'not-supported-yet' });
 }
