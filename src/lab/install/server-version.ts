@@ -1,7 +1,6 @@
 /** Asks the server programs for their version: the proof that they run here. */
-import { realpathSync } from 'node:fs';
-import { basename, delimiter, join } from 'node:path';
 import { readdirSync } from 'node:fs';
+import { basename, delimiter, dirname, join } from 'node:path';
 import type { Environment } from '../folders.ts';
 import {
   findEtcd,
@@ -42,19 +41,16 @@ async function askVersion(program: Program, args: readonly string[]): Promise<st
   return /(?:v=|Version: |version ")([^\s"]+)/.exec(output)?.[1] ?? 'unknown version';
 }
 
-/** Jars are not run for it: their version is in the name of the file. */
+/** Jars are not run for it: their version is in the name of the file, or of a link beside it. */
 function findZooKeeper(env: Environment): FoundServer | undefined {
   const found = findZooKeeperJars(env);
   if (found === undefined) return undefined;
-  const file = serverJar(found.classPath);
-  const version = /zookeeper-(\d[^/]*)\.jar$/.exec(realpathSync(file))?.[1] ?? 'unknown version';
+  const [first = ''] = found.classPath.split(delimiter);
+  const folder = dirname(first);
+  const jar = readdirSync(folder).find((name) => versionedJar.test(name));
+  const version = versionedJar.exec(jar ?? '')?.[1] ?? 'unknown version';
+  const file = basename(first) === '*' && jar !== undefined ? join(folder, jar) : first;
   return { name: 'zookeeper', version, file, from: found.from };
 }
 
-function serverJar(classPath: string): string {
-  const [first = ''] = classPath.split(delimiter);
-  if (basename(first) !== '*') return first;
-  const folder = first.slice(0, -1);
-  const jar = readdirSync(folder).find((name) => /^zookeeper-\d.*\.jar$/.test(name));
-  return join(folder, jar ?? '');
-}
+const versionedJar = /^zookeeper-(\d.*)\.jar$/;
