@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Three kinds of test: pure code; real servers through the adapters; the built program. */
+/** Kinds of test: pure code; real servers through the adapters; the built program; and, apart, the long ones. */
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
@@ -12,6 +12,10 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
       { extends: true, test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
       { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 1_800_000 },
+      },
     ],
   },
 });

@@ -1,4 +1,4 @@
-/** Ends processes of a lab for good, and only those: by identity, or by the lab folder they run in. */
+/** Ends processes of a lab for good, and only those: by identity, or by the lab folder they write to. */
 import { readlinkSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -37,13 +37,13 @@ export async function killGroup(leader: ProcessIdentity): Promise<void> {
   for (const member of await reader.readGroup(leader.pid)) killNow(member);
 }
 
-/** Kills every group and everything that runs in the folder; resolves when all have ended. */
+/** Kills every group and every server of the folder; resolves when all have ended. */
 export async function killLabProcesses(
   groups: readonly ProcessIdentity[],
   folder: string,
 ): Promise<void> {
   for (const group of groups) await killGroup(group);
-  for (const found of await processesIn(folder)) killNow(found);
+  for (const found of await processesOf(folder)) killNow(found);
   const deadline = Date.now() + killDeadlineMs;
   while (await anythingLeft(groups, folder)) {
     if (Date.now() > deadline) {
@@ -58,30 +58,28 @@ export async function killLabProcesses(
 
 async function anythingLeft(groups: readonly ProcessIdentity[], folder: string): Promise<boolean> {
   for (const group of groups) if (await isRunning(group)) return true;
-  return (await processesIn(folder)).length > 0;
+  return (await processesOf(folder)).length > 0;
 }
 
 /**
- * Processes whose working directory lies in the folder, zombies left out. It finds a server whose
- * starter was killed before it could write the pid down. Linux only; elsewhere empty.
+ * Processes that write their standard output into the folder, as every server of a lab does. It
+ * finds a server whose starter was killed before it could write the pid down, and leaves alone a
+ * person's shell that merely stands in the folder. Linux only; elsewhere empty.
  */
-export async function processesIn(folder: string): Promise<readonly ProcessFacts[]> {
+export async function processesOf(folder: string): Promise<readonly ProcessFacts[]> {
   if (process.platform !== 'linux') return [];
   const found: ProcessFacts[] = [];
   for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    // A folder that was removed reads as "/path (deleted)".
-    const cwd = workingDirectory(name)?.replace(/ \(deleted\)$/, '');
-    if (cwd === undefined || (cwd !== folder && !cwd.startsWith(`${folder}/`))) continue;
+    if (!/^\d+$/.test(name) || standardOutput(name)?.startsWith(`${folder}/`) !== true) continue;
     const facts = await reader.read(Number(name));
     if (facts !== undefined && facts.state !== 'Z') found.push(facts);
   }
   return found;
 }
 
-function workingDirectory(pid: string): string | undefined {
+function standardOutput(pid: string): string | undefined {
   try {
-    return readlinkSync(`/proc/${pid}/cwd`);
+    return readlinkSync(`/proc/${pid}/fd/1`);
   } catch {
     // Ended in between, a zombie, or another user's process.
     return undefined;

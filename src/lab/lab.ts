@@ -1,4 +1,5 @@
 /** Throwaway servers: what can be started and what a running lab looks like. */
+import type { ProcessIdentity } from '../processes/process-evidence.ts';
 
 export type LabSystem = 'redis' | 'etcd' | 'zookeeper';
 
@@ -33,11 +34,13 @@ export interface LabInfo {
 }
 
 export interface Lab extends LabInfo {
-  /**
-   * The lab's own folder. A run appends the process groups that must end with it to `processes` in
-   * it (see records.ts).
-   */
+  /** Holds data and logs; removed by `stop`. */
   readonly folder: string;
+  /**
+   * Binds a process group (a worker's) to the lab: it gets SIGKILL when the lab ends, also when this
+   * program is killed, and also when it is stopped. On disk before this returns.
+   */
+  adopt(leader: ProcessIdentity): void;
   /** Kills one server (SIGKILL) and leaves its data. */
   kill(server: string): Promise<void>;
   /** Starts a killed server again, with its data or `empty`. */

@@ -3,13 +3,17 @@
  * next one after a crash) find what runs. Removing a lab is the same whoever does it.
  */
 import {
+  closeSync,
   existsSync,
+  fsyncSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -114,7 +118,7 @@ export function describeRecord(record: LabRecord): LabInfo {
  */
 export async function removeLab(file: string, record: LabRecord): Promise<void> {
   // Workers first: they must never see their servers go, and a stopped one must not be resumed.
-  const groups = [...readProcesses(record.folder), ...record.servers];
+  const groups = [...adoptedProcesses(record.folder), ...record.servers];
   await killLabProcesses(groups, record.folder);
   removeLabFolder(record.folder);
   releasePorts(record.ports);
@@ -133,18 +137,23 @@ export async function removeAbandonedLabs(env: Environment): Promise<readonly La
   return removed;
 }
 
-/** File in a lab's folder to which a run appends the process groups that must end with it. */
-export function processesFile(folder: string): string {
+/** Notes down a process group that must end with the lab; synced to disk before it returns. */
+export function adoptProcess(folder: string, { pid, startTime }: ProcessIdentity): void {
+  const file = openSync(processesFile(folder), 'a', 0o600);
+  try {
+    writeSync(file, `${pid} ${startTime}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function processesFile(folder: string): string {
   return join(folder, 'processes');
 }
 
-/** One line of the processes file. */
-export function processLine({ pid, startTime }: ProcessIdentity): string {
-  return `${pid} ${startTime}\n`;
-}
-
 /** The groups noted down. A last line without its end was cut by a crash and is left out. */
-export function readProcesses(folder: string): readonly ProcessIdentity[] {
+export function adoptedProcesses(folder: string): readonly ProcessIdentity[] {
   const file = processesFile(folder);
   if (!existsSync(file)) return [];
   return [...readFileSync(file, 'utf8').matchAll(/^(\d+) (.+)\n/gm)].map(([, pid, startTime]) => ({

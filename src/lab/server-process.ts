@@ -28,9 +28,9 @@ export function spawnServer(
   const log = openSync(plan.logFile, 'a', 0o600);
   try {
     const child = spawn(plan.file, args, {
-      // Inside the lab's folder: that is how a server without a record is found.
       cwd: dirname(plan.logFile),
       detached: true,
+      // Into the lab's folder: that is how a server without a record is found.
       stdio: ['ignore', log, log],
       env: { PATH: env['PATH'], HOME: env['HOME'], LC_ALL: 'C', ...plan.env },
     });

@@ -13,7 +13,14 @@ import { identify, killGroup } from './kill.ts';
 import type { Lab, LabServer, LabSpec } from './lab.ts';
 import type { LabPlan, LabSite, ServerPlan } from './plan.ts';
 import { reservePort } from './ports.ts';
-import { describeRecord, recordFile, removeLab, writeRecord, type LabRecord } from './records.ts';
+import {
+  adoptProcess,
+  describeRecord,
+  recordFile,
+  removeLab,
+  writeRecord,
+  type LabRecord,
+} from './records.ts';
 import { planRedis } from './redis.ts';
 import { PortTaken, spawnServer, waitForEnd, waitUntilReady } from './server-process.ts';
 import { planZooKeeper } from './zookeeper.ts';
@@ -164,6 +171,10 @@ class RunningLab implements Lab {
     await Promise.all([...this.#running.values()].map(({ child }) => waitForEnd(child)));
     this.#running.clear();
     this.#reaper?.kill();
+  }
+
+  adopt(leader: ProcessIdentity): void {
+    adoptProcess(this.folder, leader);
   }
 
   async #empty(server: ServerPlan): Promise<readonly string[]> {

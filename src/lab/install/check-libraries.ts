@@ -7,8 +7,11 @@ import { runProgram } from './run-program.ts';
 
 /** @throws {TargetError} `library-missing` naming the libraries that neither tree nor system have */
 export async function checkLibraries(root: string, tree: Tree): Promise<void> {
-  for (const file of linkedFiles(root, tree)) {
-    const output = await runProgram('ldd', [file], { env: libraryPath(root) });
+  const { files, ownLibraries } = linkedFiles(root, tree);
+  const { LD_LIBRARY_PATH: path = '' } = libraryPath(root);
+  const env = { LD_LIBRARY_PATH: [path, ...ownLibraries].join(':') };
+  for (const file of files) {
+    const output = await runProgram('ldd', [file], { env });
     const missing = [...output.matchAll(/^\s*(\S+) => not found/gm)].map(([, name]) => name);
     if (missing.length === 0) continue;
     throw new TargetError(`${tree} needs ${missing.join(', ')}, found in no package`, {
@@ -19,23 +22,31 @@ export async function checkLibraries(root: string, tree: Tree): Promise<void> {
   }
 }
 
-function linkedFiles(root: string, tree: Tree): readonly string[] {
+interface LinkedFiles {
+  readonly files: readonly string[];
+  /** Folders of libraries that the program loads by itself before these files need them. */
+  readonly ownLibraries: readonly string[];
+}
+
+function linkedFiles(root: string, tree: Tree): LinkedFiles {
   switch (tree) {
     case 'redis':
-      return [join(root, 'usr/bin/redis-server')];
+      return { files: [join(root, 'usr/bin/redis-server')], ownLibraries: [] };
+    // etcd is linked statically on some releases, where ldd fails; ZooKeeper is jars.
     case 'etcd':
-      // Linked statically on some releases; ldd then fails, and there is nothing to check.
-      return [];
     case 'zookeeper':
-      return [];
+      return { files: [], ownLibraries: [] };
     case 'java':
       return javaFiles(join(root, 'usr/lib/jvm'));
   }
 }
 
-function javaFiles(jvms: string): readonly string[] {
-  const names = ['bin/java', 'lib/server/libjvm.so', 'lib/libzip.so', 'lib/libnio.so'];
-  return (existsSync(jvms) ? readdirSync(jvms) : [])
-    .flatMap((jvm) => names.map((name) => join(jvms, jvm, name)))
-    .filter((file) => existsSync(file));
+function javaFiles(folder: string): LinkedFiles {
+  const jvms = (existsSync(folder) ? readdirSync(folder) : []).map((name) => join(folder, name));
+  const under = (...names: readonly string[]): readonly string[] =>
+    jvms.flatMap((jvm) => names.map((name) => join(jvm, name))).filter((path) => existsSync(path));
+  return {
+    files: under('bin/java', 'lib/server/libjvm.so', 'lib/libzip.so', 'lib/libnio.so'),
+    ownLibraries: under('lib', 'lib/server'),
+  };
 }

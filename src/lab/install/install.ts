@@ -124,14 +124,19 @@ const packages: Readonly<Record<Tree, PackageSet>> = {
 async function unpackAll(missing: readonly Tree[], options: InstallOptions): Promise<void> {
   if (missing.length === 0) return;
   const cache = cacheFolder(options.env);
-  const apt = openApt(join(cache, 'apt'), options.signal);
-  options.report('reading package lists');
-  await apt.update();
-  for (const name of missing) {
-    options.report(`unpacking ${name} into ${cache}`);
-    await unpackTree(name, apt, options);
+  const scratch = join(cache, 'apt');
+  try {
+    const apt = openApt(scratch, options.signal);
+    options.report('reading package lists');
+    await apt.update();
+    for (const name of missing) {
+      options.report(`unpacking ${name} into ${cache}`);
+      await unpackTree(name, apt, options);
+    }
+  } finally {
+    // The lists alone are 150 MB and soon out of date.
+    rmSync(scratch, { recursive: true, force: true });
   }
-  rmSync(join(cache, 'apt', 'cache'), { recursive: true, force: true });
 }
 
 /** Unpacks beside the final place and renames when complete: a tree is there whole or not at all. */

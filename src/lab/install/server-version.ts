@@ -29,7 +29,7 @@ export async function findServer(env: Environment, name: Tree): Promise<FoundSer
   const [program, args] = {
     redis: [findRedis(env), ['--version']] as const,
     etcd: [findEtcd(env), ['--version']] as const,
-    java: [findJava(env), ['-version']] as const,
+    java: [findJava(env), ['-XX:-UsePerfData', '-version']] as const,
   }[name];
   if (program === undefined) return undefined;
   const version = await askVersion(program, args);
