@@ -12,6 +12,7 @@ import {
   writeReply,
   type ReadReply,
   type ReadRequest,
+  type ResourceRequest,
   type WriteReply,
   type WriteRequest,
 } from './resource.ts';
@@ -40,11 +41,11 @@ export class ResourceClient {
   }
 
   write(request: WriteRequest): Promise<ResourceOutcome<WriteReply>> {
-    return this.#call(request, (value) => writeReply.parse(value));
+    return this.call(request, writeReply);
   }
 
   read(request: ReadRequest): Promise<ResourceOutcome<ReadReply>> {
-    return this.#call(request, (value) => readReply.parse(value));
+    return this.call(request, readReply);
   }
 
   close(): void {
@@ -52,10 +53,8 @@ export class ResourceClient {
     this.#socket = undefined;
   }
 
-  async #call<T>(
-    request: { readonly requestId: string },
-    parse: (value: unknown) => T,
-  ): Promise<ResourceOutcome<T>> {
+  /** Sends `request` and parses its reply as `shape`. Never rejects. */
+  async call<T>(request: ResourceRequest, shape: z.ZodType<T>): Promise<ResourceOutcome<T>> {
     let socket: Socket;
     try {
       socket = this.#socket ?? (await this.#open());
@@ -63,7 +62,7 @@ export class ResourceClient {
       return { outcome: 'fail', code: 'connect-failed', detail: messageOf(error) };
     }
     try {
-      return { outcome: 'ok', reply: parse(await this.#exchange(socket, request)) };
+      return { outcome: 'ok', reply: shape.parse(await this.#exchange(socket, request)) };
     } catch (error) {
       socket.destroy();
       const code = error instanceof Lost ? error.code : 'bad-reply';

@@ -46,12 +46,15 @@ export type WriteRequest = z.infer<typeof writeRequest>;
 export const writeReply = z.object({
   requestId: z.string(),
   accepted: z.boolean(),
-  /** `accepted`, or why not: see `refusals`; `sql-error`, `bad-request`: nothing was written. */
+  /**
+   * `accepted`; `duplicate` when `replayed`; or why not: one of `refusals`; `sql-error` and
+   * `bad-request` (nothing was written); `commit-unknown` (the database did not tell).
+   */
   code: z.string(),
   detail: z.string().optional(),
-  /** Ledger sequence number of the attempt; for a replay that of the first answer. */
+  /** Ledger sequence number of the attempt; repeated by the same grant, that of the first time. */
   version: decimal.nullable(),
-  /** Answered as the first time: the effect was already there and was not applied again. */
+  /** Accepted as before: the effect of this operation id was there and was not applied again. */
   replayed: z.boolean(),
 });
 export type WriteReply = z.infer<typeof writeReply>;
@@ -71,6 +74,48 @@ export const readReply = z.object({
   row: z.record(z.string(), z.string().nullable()),
 });
 export type ReadReply = z.infer<typeof readReply>;
+
+/** First line on the resource process's stdin. */
+export const serverSettings = z.object({
+  accept: z.enum(['greater', 'greater-or-equal', 'any']),
+  url: z.string().nullable(),
+  file: z.string(),
+  run: z.string().regex(/^[a-z0-9_]{1,40}$/, 'lower-case letters, digits and _'),
+});
+export type ServerSettings = z.infer<typeof serverSettings>;
+
+/** What the run itself asks, on its own direct connection. */
+export const ledgerRequest = z.object({
+  kind: z.literal('ledger'),
+  requestId: requestIdShape,
+  /** Rows above this sequence number, at most `ledgerPage` of them. */
+  after: decimal,
+});
+
+export const queryRequest = z.object({
+  kind: z.literal('query'),
+  requestId: requestIdShape,
+  sql: z.string().min(1).max(20_000),
+});
+
+export const resourceRequest = z.discriminatedUnion('kind', [
+  writeRequest,
+  readRequest,
+  ledgerRequest,
+  queryRequest,
+]);
+export type ResourceRequest = z.infer<typeof resourceRequest>;
+
+export const ledgerPage = 500;
+
+const sqlRow = z.record(z.string(), z.string().nullable());
+
+/** `ledger` and `query`: rows as text, or the database's words about a bad statement. */
+export const rowsReply = z.union([
+  z.object({ requestId: z.string(), rows: z.array(sqlRow) }),
+  z.object({ requestId: z.string(), error: z.string() }),
+]);
+export type RowsReply = z.infer<typeof rowsReply>;
 
 /**
  * Refusals, all definite: the business state is as before (a refusal is in the ledger, though).

@@ -1,0 +1,3 @@
+import { describeResource } from './resource.contract.ts';
+
+describeResource('the embedded libsql', undefined);
