@@ -3,8 +3,10 @@
  * so that exactly one can be swallowed, and count every byte, so that what they did can be proven.
  * This file is the contract; tcp-proxy.ts implements it for byte streams split by a `Framing`.
  */
+import type { ConnectionOptions } from 'node:tls';
 import type { Evidence } from '../domain/evidence.ts';
 import type { Endpoint } from '../domain/target.ts';
+import type { Framing } from './framing.ts';
 
 /** `to-server`: requests. `to-worker`: replies. */
 export type Direction = 'to-server' | 'to-worker';
@@ -17,6 +19,11 @@ export interface DirectionCounters {
   readonly framesDropped: number;
 }
 
+/**
+ * Drops exactly one request or reply. Where clients take replies in order (Redis, ZooKeeper), later
+ * replies on that same connection are held back too, or one would pass for the missing one; the
+ * worker's next connection is untouched.
+ */
 export interface SwallowRule {
   /** A swallowed request never reaches the server; a swallowed reply's request did. */
   readonly what: 'request' | 'reply';
@@ -25,6 +32,8 @@ export interface SwallowRule {
   /** 1: the first that matches after arming. */
   readonly nth: number;
 }
+
+export type RequestAction = NonNullable<SwallowRule['action']>;
 
 /** The exchange that a rule hit. */
 export interface Swallowed {
@@ -62,4 +71,17 @@ export interface WorkerProxy {
   /** What was done so far, as proof; one entry per swallowed frame, cut and delay. */
   evidence(): readonly Evidence[];
   close(): Promise<void>;
+}
+
+export interface TcpProxyOptions {
+  /** For evidence, e.g. `A to redis`. */
+  readonly name: string;
+  readonly upstream: Endpoint;
+  /** Speak TLS to the server; the worker always speaks clear text on loopback. */
+  readonly tls: ConnectionOptions | undefined;
+  readonly framing: Framing;
+  /** Which operation a request frame carries out; undefined for handshakes, pings, reads. */
+  readonly requestAction: (frame: Uint8Array) => RequestAction | undefined;
+  /** Monotonic ns at which the run began: times in evidence count from there. */
+  readonly originNs: bigint;
 }
