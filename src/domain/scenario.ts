@@ -21,12 +21,15 @@ export type Step = { readonly id: string; readonly line: number } & (
   | {
       readonly kind: 'acquire';
       readonly worker: string;
+      /** How long to wait for a busy lock; undefined tries once. */
       readonly wait?: Span;
+      readonly park?: string;
       readonly expect?: StepExpectation;
     }
   | {
       readonly kind: 'renew' | 'release' | 'confirm';
       readonly worker: string;
+      readonly park?: string;
       readonly expect?: StepExpectation;
     }
   | {
@@ -35,6 +38,11 @@ export type Step = { readonly id: string; readonly line: number } & (
       /** `close-order`, `pay-order`, `release-stock`, `write`, `effect`, `checkpoint`. */
       readonly action: string;
       readonly subject: string;
+      /** Idempotency key of the effect; undefined: one per action and subject. */
+      readonly operation?: string;
+      readonly value?: string;
+      /** The worker refuses by itself when it knows that its lease is over. */
+      readonly selfCheck?: boolean;
       /** Park point inside the operation; the step ends when the worker says `parked`. */
       readonly park?: string;
       readonly expect?: StepExpectation;
@@ -43,9 +51,12 @@ export type Step = { readonly id: string; readonly line: number } & (
   | { readonly kind: 'go'; readonly worker: string; readonly expect?: StepExpectation }
   | {
       readonly kind: 'wait';
+      /** As the service itself shows it: no record; held by `worker`; not held by `worker`. */
       readonly until: 'absent' | 'held-by' | 'free-or-other';
       readonly worker?: string;
       readonly within: Span;
+      /** How the hold must have ended. `expired` is proven by the server's clock, as a fault is. */
+      readonly cause: 'expired' | 'any';
     }
   | {
       readonly kind: 'fault';

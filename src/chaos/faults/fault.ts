@@ -1,0 +1,46 @@
+/**
+ * What a fault is. One fault, one file, one entry in registry.ts. Its undo is in the journal before
+ * it acts, and its evidence comes from somebody else than the injector.
+ */
+import type { z } from 'zod';
+import type { Evidence } from '../../domain/evidence.ts';
+import type { WorkerHandle } from '../worker.ts';
+
+export interface FaultContext {
+  /** Id of the step: names the fault in history and journal. */
+  readonly id: string;
+  readonly worker: WorkerHandle;
+  /** As the scenario gave them, checked by the fault's own `options`. */
+  readonly options: Readonly<Record<string, string | number | boolean>>;
+  /** Monotonic ns since the run began. */
+  readonly nowNs: () => bigint;
+  /** Writes what would undo this to the journal; on disk when it resolves. Call it before acting. */
+  readonly willDo: (what: string) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** A fault that is on. */
+export interface ActiveFault {
+  /** Whom it hit, for people: `worker A`. */
+  readonly target: string;
+  /** Proof that it began. Evidence that came out the wrong way is in it, with `holds: false`. */
+  readonly evidence: readonly Evidence[];
+  /** Undoes it and proves that it lasted until now. Idempotent. */
+  end(): Promise<readonly Evidence[]>;
+}
+
+export interface Fault {
+  readonly name: string;
+  /** One line for plans and help. */
+  readonly title: string;
+  /** Keys a scenario may set beside `worker` and `lifetime`. */
+  readonly options: z.ZodObject;
+  /** `lasting` faults are ended by a step or at the end of the run; `instant` ones are over at once. */
+  readonly kind: 'lasting' | 'instant';
+  /** A worker under it does nothing: no step may address it until the fault has ended. */
+  readonly silences: boolean;
+  /** What undoes it, for plans. */
+  readonly undo: string;
+  /** Acts, and returns with evidence. @throws {FaultNotApplied} when it could not act at all */
+  begin(context: FaultContext): Promise<ActiveFault>;
+}

@@ -1,0 +1,12 @@
+/** Every fault that scenarios can name. */
+import { crash } from './crash.ts';
+import type { Fault } from './fault.ts';
+import { pause } from './pause.ts';
+
+const faults: readonly Fault[] = [pause, crash];
+
+export const faultNames: readonly string[] = faults.map(({ name }) => name);
+
+export function findFault(name: string): Fault | undefined {
+  return faults.find((fault) => fault.name === name);
+}
