@@ -88,6 +88,17 @@ function parseOption(system: LabSystem, text: string): readonly [name: string, v
   return [name, value];
 }
 
+const secretOption = /pass|auth$|^user$|digest/i;
+
+/** The spec as it may be printed: values of options that carry passwords are blotted out. */
+export function printableSpec(spec: LabSpec): LabSpec {
+  const shown = Object.entries(spec.options).map(([name, value]): [string, string] => [
+    name,
+    secretOption.test(name) ? '***' : value,
+  ]);
+  return { ...spec, options: Object.fromEntries(shown) };
+}
+
 function badOption(message: string, hint: string): UsageError {
   return new UsageError(message, { code: 'bad-lab-option', hint, definite: true });
 }

@@ -4,6 +4,7 @@ import { nearestName } from '../domain/nearest.ts';
 import type { Environment } from './folders.ts';
 import { isRunning } from './kill.ts';
 import type { LabInfo } from './lab.ts';
+import { printableSpec } from './lab-spec.ts';
 import { describeRecord, listRecords, recordFile, removeLab, type LabRecord } from './records.ts';
 
 export interface LabStatus extends LabInfo {
@@ -26,7 +27,8 @@ async function statusOf(record: LabRecord, now: Date): Promise<LabStatus> {
       ? 'running'
       : 'partly';
   const ageMs = now.getTime() - new Date(record.startedAt).getTime();
-  return { ...describeRecord(record), folder: record.folder, ageMs, state };
+  const spec = printableSpec(record.spec);
+  return { ...describeRecord(record), spec, folder: record.folder, ageMs, state };
 }
 
 /**

@@ -16,7 +16,7 @@ export interface LabServer {
   readonly pid: number;
   readonly host: string;
   readonly port: number;
-  /** `etcd peer`, `AdminServer` … by purpose. */
+  /** By purpose: `peer` (etcd, zookeeper), `election` and `admin` (AdminServer; zookeeper). */
   readonly otherPorts: Readonly<Record<string, number>>;
   readonly dataDir: string;
   readonly logFile: string;

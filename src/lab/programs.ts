@@ -65,7 +65,7 @@ export function findJava(env: Environment): Program | undefined {
   if (home !== undefined && isExecutable(join(home, 'bin', 'java'))) {
     return { file: join(home, 'bin', 'java'), env: {}, from: 'JAVA_HOME' };
   }
-  const onPath = findOnPath(env, 'java');
+  const onPath = process.platform === 'darwin' ? findJavaOfHomebrew(env) : findOnPath(env, 'java');
   if (onPath !== undefined) return { file: onPath, env: {}, from: 'PATH' };
   const tree = treeFolder(env, 'java');
   const file = firstChild(join(tree, 'usr/lib/jvm'), (jvm) => {
@@ -73,6 +73,17 @@ export function findJava(env: Environment): Program | undefined {
     return isExecutable(java) ? java : undefined;
   });
   return file === undefined ? undefined : { file, env: libraryPath(tree), from: 'installed' };
+}
+
+/**
+ * macOS has a `java` on PATH that only tells where to buy one. Homebrew, which brings a real one
+ * with ZooKeeper, leaves that off PATH.
+ */
+function findJavaOfHomebrew(env: Environment): string | undefined {
+  const prefixes = [env['HOMEBREW_PREFIX'] ?? '/opt/homebrew', '/usr/local'];
+  const files = prefixes.map((prefix) => join(prefix, 'opt/openjdk/bin/java'));
+  const real = findOnPath(env, 'java');
+  return files.find(isExecutable) ?? (real === '/usr/bin/java' ? undefined : real);
 }
 
 /** ZooKeeper's jars: an installation on PATH or ZOOKEEPER_HOME, system jars, or unpacked ones. */

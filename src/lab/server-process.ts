@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { TargetError } from '../domain/errors.ts';
+import { Interrupted, TargetError } from '../domain/errors.ts';
 import { bytesToText } from '../domain/text.ts';
 import type { Environment } from './folders.ts';
 import type { ServerPlan } from './plan.ts';
@@ -57,7 +57,9 @@ export async function waitUntilReady(
 ): Promise<void> {
   const deadline = Date.now() + readyDeadlineMs;
   for (;;) {
-    signal?.throwIfAborted();
+    if (signal?.aborted === true) {
+      throw new Interrupted('interrupted while servers were starting', { code: 'interrupted' });
+    }
     if (hasEnded(child)) throw notReady(plan, 'ended before it was ready');
     const ready = await plan.isReady().catch(() => false);
     // Asked again after the answer: it may have come from a stranger on the port of a dead child.

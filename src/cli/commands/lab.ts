@@ -6,7 +6,7 @@ import { UsageError } from '../../domain/errors.ts';
 import { installServers } from '../../lab/install/install.ts';
 import type { FoundServer } from '../../lab/install/server-version.ts';
 import type { LabInfo } from '../../lab/lab.ts';
-import { labSystems, parseLabSpec, parseLabSystem } from '../../lab/lab-spec.ts';
+import { labSystems, parseLabSpec, parseLabSystem, printableSpec } from '../../lab/lab-spec.ts';
 import { labStatus, stopLabs, type LabStatus } from '../../lab/lab-status.ts';
 import { removeAbandonedLabs } from '../../lab/records.ts';
 import { startLab } from '../../lab/start-lab.ts';
@@ -123,7 +123,7 @@ function json(value: object): string {
 
 function plainLab(lab: LabInfo & { readonly folder: string }): object {
   const { id, spec, target, folder, servers, startedAt } = lab;
-  return { id, spec, target, folder, servers, startedAt };
+  return { id, spec: printableSpec(spec), target, folder, servers, startedAt };
 }
 
 function statusTable(labs: readonly LabStatus[]): string {

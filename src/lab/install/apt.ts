@@ -44,17 +44,23 @@ export function openApt(folder: string, signal: AbortSignal | undefined): Apt {
   const run = (program: string, args: readonly string[], cwd?: string): Promise<string> =>
     runProgram(program, [...options, ...args], { signal, ...(cwd === undefined ? {} : { cwd }) });
 
+  let updateProblem: TargetError | undefined;
   return {
     async update() {
       mkdirSync(join(lists, 'partial'), { recursive: true });
       mkdirSync(join(cache, 'archives', 'partial'), { recursive: true });
-      await run('apt-get', ['update', '--error-on=any']).catch(async () => {
-        // Older apt has no --error-on, and one dead third-party source must not stop us.
+      try {
+        await run('apt-get', ['update', '--error-on=any']);
+      } catch (error) {
+        if (!(error instanceof TargetError)) throw error;
+        // Old apt has no --error-on, and one dead third-party source must not stop us: the error
+        // is told only if a package turns out to be missing.
+        updateProblem = error;
         await run('apt-get', ['update']);
-      });
+      }
     },
     async unpack(set, root) {
-      const { needed, wanted } = await existing(set, run);
+      const { needed, wanted } = await existing(set, run, updateProblem);
       const packages = new Map([...needed, ...wanted].map((name) => [name, name]));
       if (set.dependencies) {
         for (const [name, version] of await missingDependencies(needed, run)) {
@@ -81,6 +87,7 @@ type Run = (program: string, args: readonly string[]) => Promise<string>;
 async function existing(
   set: PackageSet,
   run: Run,
+  updateProblem: TargetError | undefined,
 ): Promise<{ readonly needed: readonly string[]; readonly wanted: readonly string[] }> {
   const policy = await run('apt-cache', ['policy', ...set.needed, ...set.wanted]);
   const there = new Set(
@@ -90,6 +97,7 @@ async function existing(
   );
   const lacking = set.needed.filter((name) => !there.has(name));
   if (lacking.length > 0) {
+    if (updateProblem !== undefined) throw updateProblem;
     throw new TargetError(`this system's package sources have no ${lacking.join(', ')}`, {
       code: 'package-missing',
       hint: 'add a source that has it (Ubuntu: universe), or put the server on PATH yourself',

@@ -40,8 +40,9 @@ export async function installServers(
   options: InstallOptions,
 ): Promise<readonly FoundServer[]> {
   const names = withJava(systems);
-  if ((await findMissing(names, options)).length > 0) {
-    refuseWithoutApt(await findMissing(names, options), options);
+  const missing = await findMissing(names, options);
+  if (missing.length > 0) {
+    refuseWithoutApt(missing, options);
     await withInstallLock(
       join(cacheFolder(options.env), 'install.lock'),
       options.report,

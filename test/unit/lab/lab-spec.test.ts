@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseLabSpec } from '../../../src/lab/lab-spec.ts';
+import { parseLabSpec, printableSpec } from '../../../src/lab/lab-spec.ts';
 
 describe('parseLabSpec', () => {
   test('takes one member and no options unless told otherwise', () => {
@@ -33,4 +33,10 @@ describe('parseLabSpec', () => {
       expect.objectContaining({ exitCode: 2, hint: expect.stringContaining(hint) as string }),
     );
   });
+});
+
+test('a printed spec shows no password', () => {
+  const options = ['requirepass=hunter2', 'user=alice on >hunter2', 'maxmemory=8mb'];
+  const shown = printableSpec(parseLabSpec('redis', '1', options));
+  expect(shown.options).toEqual({ requirepass: '***', user: '***', maxmemory: '8mb' });
 });
