@@ -9,7 +9,7 @@ export interface FrameSplitter {
 }
 
 export interface Framing {
-  readonly id: 'resp' | 'zookeeper' | 'lines';
+  readonly id: 'resp' | 'zookeeper' | 'lines' | 'raw';
   splitter(): FrameSplitter;
   /**
    * Key by which a reply finds its request; equal keys pair in order. Undefined: a frame that
@@ -108,4 +108,12 @@ export const linesFraming: Framing = {
   splitter: () => splitterBy(lineFrameEnd),
   pairKey: () => '',
   inOrder: false,
+};
+
+/** Bytes as they come, for protocols whose frames we cannot read: cuts and delays only. */
+export const rawFraming: Framing = {
+  id: 'raw',
+  splitter: () => ({ push: (chunk) => [Buffer.from(chunk)] }),
+  pairKey: () => undefined,
+  inOrder: true,
 };

@@ -148,6 +148,8 @@ class Link implements RedisLink {
       const definite = redisDefiniteCodes.some((known) => known === code);
       return { outcome: definite ? 'fail' : 'unknown', code, detail };
     }
+    // Its status stays `ready` until the socket has closed: forget it at once.
+    if (this.#connection === redis) this.#connection = undefined;
     redis.disconnect();
     const code = error instanceof DeadlinePassed ? 'timeout' : 'connection-lost';
     return { outcome: 'unknown', code, detail };

@@ -1,0 +1,82 @@
+/** Opens the proxies of one worker: to each endpoint of the lock service, and to the resource. */
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+import { displayTarget, type Endpoint, type Target, type TlsOptions } from '../domain/target.ts';
+import type { WireFormat } from '../protocols/protocol.ts';
+import {
+  linesFraming,
+  rawFraming,
+  respFraming,
+  zooKeeperFraming,
+  type Framing,
+} from './framing.ts';
+import type { WorkerProxy } from './proxy.ts';
+import { startTcpProxy } from './tcp-proxy.ts';
+
+const framings: Readonly<Record<WireFormat['framing'], Framing>> = {
+  resp: respFraming,
+  zookeeper: zooKeeperFraming,
+  grpc: rawFraming,
+};
+
+/** A worker's proxies to every endpoint of `target`, in its order, and the URL through them. */
+export async function openServiceProxies(
+  worker: string,
+  target: Target,
+  wire: WireFormat | undefined,
+  originNs: bigint,
+): Promise<{ readonly proxies: readonly WorkerProxy[]; readonly url: string }> {
+  const tls = target.tls === undefined ? undefined : tlsOptions(target.tls);
+  const open = (upstream: Endpoint, index: number): Promise<WorkerProxy> =>
+    startTcpProxy({
+      name:
+        target.endpoints.length === 1
+          ? `${worker} to service`
+          : `${worker} to service ${index + 1}`,
+      upstream,
+      tls,
+      framing: wire === undefined ? rawFraming : framings[wire.framing],
+      requestAction: (bytes) => wire?.requestAction({ bytes }),
+      originNs,
+    });
+  const [first, ...rest] = target.endpoints;
+  const firstProxy = await open(first, 0);
+  const others = await Promise.all(rest.map((upstream, index) => open(upstream, index + 1)));
+  const endpoints = [firstProxy.endpoint, ...others.map((proxy) => proxy.endpoint)] as const;
+  return { proxies: [firstProxy, ...others], url: serviceUrl(target, endpoints) };
+}
+
+/** A worker's proxy to the business resource. */
+export function openResourceProxy(
+  worker: string,
+  upstream: Endpoint,
+  originNs: bigint,
+): Promise<WorkerProxy> {
+  return startTcpProxy({
+    name: `${worker} to resource`,
+    upstream,
+    tls: undefined,
+    framing: linesFraming,
+    requestAction: (frame) => (Buffer.from(frame).includes('"kind":"write"') ? 'write' : undefined),
+    originNs,
+  });
+}
+
+/** The target as a worker sees it: clear text to the proxies. Holds the password: never print it. */
+function serviceUrl(target: Target, endpoints: Target['endpoints']): string {
+  const path = encodeURI(target.path);
+  const shown = displayTarget({ ...target, endpoints, path, tls: undefined });
+  if (target.password === undefined) return shown;
+  const user = encodeURIComponent(target.username ?? '');
+  const secret = encodeURIComponent(target.password.reveal());
+  return shown.replace(/^([a-z+]+:\/\/)(?:[^@/]*@)?/, (_, scheme) => `${scheme}${user}:${secret}@`);
+}
+
+function tlsOptions({ caFile, certFile, keyFile, serverName }: TlsOptions): ConnectionOptions {
+  return {
+    ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
+    ...(certFile === undefined ? {} : { cert: readFileSync(certFile) }),
+    ...(keyFile === undefined ? {} : { key: readFileSync(keyFile) }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+  };
+}

@@ -1,0 +1,67 @@
+/** What the parts of the protocol contract share: declared differences, contenders, small readers. */
+import type {
+  LockClient,
+  LockObserver,
+  Grant,
+  MutationRole,
+  ObservedState,
+} from '../../src/protocols/protocol.ts';
+import type { WorkerProxy } from '../../src/chaos/proxy.ts';
+import type { OwnerToken } from '../../src/domain/holder.ts';
+import type { LabHandle } from '../helpers/servers.ts';
+
+export interface ProtocolFacts {
+  /** Protocol id. */
+  readonly id: string;
+  readonly lab: LabHandle;
+  /** Shortest lease worth testing with, in ms. */
+  readonly leaseMs: number;
+  /** A second acquire with the same owner token. */
+  readonly repeatedAcquire: 'same-grant' | 'busy';
+  /** How the observer sees a plain release. */
+  readonly releaseIsSeenAs: 'released' | 'removed-early' | 'session-ended';
+  /** How the observer sees the end of a hold whose client fell silent. */
+  readonly silenceIsSeenAs: 'expired' | 'session-ended';
+  /** Longest time from the last sign of life to the record's end, in ms. */
+  readonly endsWithinMs: number;
+}
+
+export interface Contender {
+  readonly client: LockClient;
+  readonly proxy: WorkerProxy;
+}
+
+/** Long enough never to end during a test. */
+export const longLeaseMs = 30_000;
+export const requestTimeoutMs = 1000;
+
+/** The grant of an acquire that must succeed. */
+export async function take(
+  { client }: Contender,
+  lock: string,
+  owner: OwnerToken,
+  leaseMs = longLeaseMs,
+  waitMs = 0,
+): Promise<Grant> {
+  const reply = await client.acquire({ lock, owner, leaseMs, waitMs });
+  if (reply.outcome !== 'ok') throw new Error(`acquire: ${JSON.stringify(reply)}`);
+  return reply.grant;
+}
+
+/** What one test may use. */
+export interface Stage {
+  readonly contender: (mutation?: MutationRole, timeoutMs?: number) => Promise<Contender>;
+  readonly owner: (name: string) => OwnerToken;
+  readonly silentUntilGone: (who: Contender, owner: OwnerToken) => Promise<void>;
+  readonly observer: () => LockObserver;
+  readonly lock: () => string;
+}
+
+/** Left on the server in ms: 0 when absent, Infinity without a TTL. */
+export function ttlOf(state: ObservedState): number {
+  return state.kind === 'held' ? (state.ttlMs ?? Infinity) : 0;
+}
+
+export function ascending(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
