@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { exitCodes, InternalError, type ExitCode } from '../domain/errors.ts';
 import { printable, redactSecrets } from '../reports/escape.ts';
-import { commands, type CommandEntry } from './commands/index.ts';
+import { commands, completeCommand, type CommandEntry } from './commands/index.ts';
 import { exitCodeHelp, reportError } from './exit.ts';
 import { processIo, type Io } from './io.ts';
 
@@ -40,7 +40,7 @@ async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
  * The whole program. Commands for which `wanted` is false are there by name only, so that the
  * list of commands costs no module.
  */
-export async function buildProgram(
+async function buildProgram(
   io: Io,
   wanted: (command: CommandEntry) => boolean,
   setExit: (code: ExitCode) => void,
@@ -57,7 +57,7 @@ export async function buildProgram(
         write(usageMessage(text));
       },
     })
-    .showHelpAfterError('  `fencepost --help` lists the commands')
+    .showHelpAfterError('  `--help` lists commands and options')
     .enablePositionalOptions()
     .addHelpText('after', `\n${exitCodeHelp}`);
   for (const entry of commands) {
@@ -69,14 +69,16 @@ export async function buildProgram(
 
 /** Whether a command is the one typed (or the one whose help is asked for). */
 function isNamedIn(argv: readonly string[]): (command: CommandEntry) => boolean {
-  const [first, second] = argv.slice(2).filter((word) => !word.startsWith('-'));
+  const words = argv.slice(2).filter((word) => !word.startsWith('-'));
+  const [first, second] = words;
+  if (first === completeCommand) return (command) => words.includes(command.name);
   const name = first === 'help' ? second : first;
   return (command) => command.name === name;
 }
 
 function addStub(program: Command, entry: CommandEntry): void {
   program
-    .command(entry.name)
+    .command(entry.name, { hidden: entry.hidden ?? false })
     .summary(entry.summary)
     .action(() => {
       throw new InternalError(`command "${entry.name}" was not loaded`, { code: 'not-loaded' });

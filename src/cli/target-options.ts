@@ -2,10 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import type { Backend, BackendOptions } from '../backends/backend.ts';
-import { parseDuration } from '../domain/duration.ts';
 import { UsageError } from '../domain/errors.ts';
 import { parseTarget, Secret, type Target } from '../domain/target.ts';
+import { shellQuote } from '../reports/escape.ts';
 import type { Io } from './io.ts';
+import { durationValue, listValue } from './option-values.ts';
 import { askSecret } from './prompts.ts';
 
 /** What commander hands to the action of a command with target options. */
@@ -24,18 +25,18 @@ export function addTargetOptions(command: Command): Command {
       new Option(
         '--target <url>',
         'lock service, such as redis://host:6379 (also: FENCEPOST_TARGET)',
-      ).argParser((url: string, before: readonly string[] | undefined) => [...(before ?? []), url]),
+      ).argParser(listValue),
     )
     .option('--password-file <file>', 'read the password from a file')
     .option('--ask-password', 'ask for the password (also: FENCEPOST_PASSWORD in the environment)')
     .addOption(
       new Option('--connect-timeout <duration>', 'give up connecting after this long')
-        .argParser(parseDuration)
+        .argParser(durationValue)
         .default(1500, '1500ms'),
     )
     .addOption(
       new Option('--timeout <duration>', 'give up waiting for one answer after this long')
-        .argParser(parseDuration)
+        .argParser(durationValue)
         .default(5000, '5s'),
     );
 }
@@ -79,6 +80,18 @@ export async function withTarget<T>(
   } finally {
     await backend.close();
   }
+}
+
+/** The `--target` words of a command to type next: without the password, quoted for a shell. */
+export function targetFlag(options: TargetOptions): readonly string[] {
+  return (options.target ?? []).flatMap((url) => ['--target', shellQuote(withoutPassword(url))]);
+}
+
+/** `redis://:secret@host` becomes `redis://host`, `redis://me:secret@host` becomes `redis://me@host`. */
+function withoutPassword(url: string): string {
+  return url.replace(/:\/\/([^/:@]*):.*@/, (_match, user: string) =>
+    user === '' ? '://' : `://${user}@`,
+  );
 }
 
 function targetUrls(options: TargetOptions, io: Io): readonly string[] {

@@ -1,17 +1,48 @@
 /** Every command, in the order of the help. Its module is loaded when its name is typed. */
 import type { RegisterCommand } from './command.ts';
 
+/** Called by the completion scripts; needs every command that is named after it. */
+export const completeCommand = '__complete';
+
 export interface CommandEntry {
   readonly name: string;
   /** One line for the list of commands; the command's own help says more. */
   readonly summary: string;
+  /** For scripts, not for people: left out of the help. */
+  readonly hidden?: boolean;
   load(): Promise<RegisterCommand>;
 }
 
 export const commands: readonly CommandEntry[] = [
   {
+    name: 'ls',
+    summary: 'list locks',
+    load: async () => (await import('./ls.ts')).registerLs,
+  },
+  {
+    name: 'show',
+    summary: 'show one lock in full: who holds it, who waits, and whether the holder lives',
+    load: async () => (await import('./show.ts')).registerShow,
+  },
+  {
+    name: 'history',
+    summary: 'list the past holders of a lock and their fencing tokens',
+    load: async () => (await import('./history.ts')).registerHistory,
+  },
+  {
+    name: 'completion',
+    summary: 'print the completion script of a shell',
+    load: async () => (await import('./completion.ts')).registerCompletion,
+  },
+  {
     name: 'lab',
     summary: 'throwaway servers on this machine',
     load: async () => (await import('./lab.ts')).registerLab,
+  },
+  {
+    name: completeCommand,
+    summary: '',
+    hidden: true,
+    load: async () => (await import('./completion.ts')).registerComplete,
   },
 ];
