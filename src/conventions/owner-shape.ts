@@ -6,10 +6,7 @@ import type { OwnerPlace } from '../domain/holder.ts';
 import { known, unknown, type Known } from '../domain/known.ts';
 import { stringToText, type Text } from '../domain/text.ts';
 
-const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
-/** A long run with digits and letters mixed: hex, base64, or a generated id. */
-const longRun = /[A-Za-z0-9+/_=-]{16,}/g;
-
+/** What a random token never is, and other layouts write for every holder alike. */
 const constants: readonly (readonly [RegExp, string])[] = [
   [/^$/, 'is empty'],
   [/^[[{]/, 'is a document, not a token'],
@@ -17,36 +14,48 @@ const constants: readonly (readonly [RegExp, string])[] = [
   [/^[+-]?\d+(?:\.\d+)?$/, 'is a number or a time'],
   [/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/, 'is a time'],
 ];
+const anyConstant = new RegExp(constants.map(([shape]) => shape.source).join('|'), 'i');
 
 /**
  * Why this value cannot tell two holders apart, or undefined when it looks random.
  * A word, a host name, a number, a time or a JSON document may be the same for the next holder.
  */
 export function weakness(value: Text): string | undefined {
-  if (uuid.test(value)) return undefined;
-  const constant = constants.find(([shape]) => shape.test(value));
-  if (constant !== undefined) return constant[1];
-  // Bytes that are no text are somebody's random bytes.
-  if ((value.match(/\\x[0-9a-f]{2}|\\u\{/g)?.length ?? 0) >= 4) return undefined;
-  if (value.match(longRun)?.some(isMixed) === true) return undefined;
-  return value.length < 16 ? 'is short' : 'looks like a name';
+  if (anyConstant.test(value)) {
+    return constants.find(([shape]) => shape.test(value))?.[1] ?? 'is a constant';
+  }
+  return hasRandomRun(value) ? undefined : value.length < 16 ? 'is short' : 'looks like a name';
 }
 
+/**
+ * A run of sixteen letters and digits, a UUID or base64, with the mix that generated ids have: four
+ * digits, or capitals among small letters. Bytes that are no text (`\xNN`) are random bytes.
+ */
+function hasRandomRun(value: Text): boolean {
+  if (value.length < 16) return false;
+  if (/(?:\\x[0-9a-f]{2}.*?){4}/.test(value)) return true;
+  return /[A-Za-z0-9+/_=-]{16}/.test(value) && (value.match(longRun) ?? []).some(isMixed);
+}
+
+const longRun = /[A-Za-z0-9+/_=-]{16,}/g;
+const fourDigits = /(?:\d[^\d]*){4}/;
+const mixedCase = /[A-Z].*[a-z].*[A-Z]|[a-z].*[A-Z].*[a-z]/;
+
 function isMixed(run: string): boolean {
-  const digits = run.replace(/\D/g, '').length;
-  const capitals = run.replace(/[^A-Z]/g, '').length;
-  const letters = run.replace(/[^A-Za-z]/g, '').length;
-  const mixedCase = capitals > 1 && letters - capitals > 1;
-  return digits >= 4 || (mixedCase && digits > 0) || (mixedCase && run.length >= 20);
+  if (fourDigits.test(run)) return true;
+  return mixedCase.test(run) && (run.length >= 20 || /\d/.test(run));
 }
 
 const address =
   /(?<![\d.])((?:\d{1,3}\.){3}\d{1,3})(?::(\d{1,5}))?(?![\d.])|@([A-Za-z][A-Za-z0-9.-]*)(?::|$)/;
 
+const namesNoHost = unknown('the owner value names no host');
+
 /** The host that the value names: an IPv4 address, or `@host`; unknown for a random token. */
 export function placeInValue(value: Text): Known<OwnerPlace> {
+  // Most values are tokens without either: no need for the expression.
+  if (!value.includes('.') && !value.includes('@')) return namesNoHost;
   const match = address.exec(value);
   const host = match?.[1] ?? match?.[3];
-  if (host === undefined) return unknown('the owner value names no host');
-  return known({ host: stringToText(host), source: 'value' });
+  return host === undefined ? namesNoHost : known({ host: stringToText(host), source: 'value' });
 }

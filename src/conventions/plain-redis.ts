@@ -3,8 +3,8 @@
  * what most small libraries write (redis-py, node-redlock, redsync …) before their own files tell
  * them apart. Any string fits, so it never claims one by itself: the name or the caller does.
  */
-import { unknown } from '../domain/known.ts';
-import { known } from '../domain/known.ts';
+import type { Waiters } from '../domain/holder.ts';
+import { known, unknown } from '../domain/known.ts';
 import type { LockNote } from '../domain/lock.ts';
 import type { Decoded, RedisConvention, RedisRecord } from './convention.ts';
 import { placeInValue, weakness } from './owner-shape.ts';
@@ -28,30 +28,36 @@ export const plainRedis: RedisConvention = {
   }),
 };
 
+const noWaiters: Waiters = {
+  kind: 'unknown',
+  reason: 'this layout keeps no record of waiters',
+};
+const heldForUnknown = unknown(
+  'the record does not say since when',
+  'a recording (fencepost watch --record) carries it',
+);
+
 function decode(record: RedisRecord): Decoded {
   const { value } = record;
   const weak = value === undefined ? undefined : weakness(value);
-  const notes: LockNote[] = [];
-  if (weak !== undefined) {
-    notes.push({
-      code: 'weak-owner',
-      severity: 'warn',
-      text: `the owner value ${weak}: a release guarded by it cannot tell one holder from the next`,
-    });
-  }
   return {
     state: stateOf(record),
     mode: 'exclusive',
     holders: holdersOf(record),
-    waiters: { kind: 'unknown', reason: 'this layout keeps no record of waiters' },
+    waiters: noWaiters,
     fence: { kind: 'none' },
-    heldForMs: unknown(
-      'the record does not say since when',
-      'a recording (fencepost watch --record) carries it',
-    ),
+    heldForMs: heldForUnknown,
     helpers: [],
-    notes,
+    notes: weak === undefined ? [] : [weakNote(weak)],
     weakOwner: weak !== undefined,
+  };
+}
+
+function weakNote(why: string): LockNote {
+  return {
+    code: 'weak-owner',
+    severity: 'warn',
+    text: `the owner value ${why}: a release guarded by it cannot tell one holder from the next`,
   };
 }
 

@@ -40,6 +40,7 @@ export const redissonReadWrite: RedisConvention = {
     { key: prefixed(channelPrefix, record.key), what: 'channel' },
   ],
   helperOf(key) {
+    if (!key.includes(':rwlock_timeout:')) return undefined;
     const match = /^(.*):[^:]+:\d+:rwlock_timeout:\d+$/.exec(key);
     if (match?.[1] === undefined) return undefined;
     return parseText(/^\{([^{]+)\}$/.exec(match[1])?.[1] ?? match[1]);

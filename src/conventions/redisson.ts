@@ -35,6 +35,7 @@ export const redisson: RedisConvention = {
       const name = nameAfterPrefix(prefix, key);
       if (name !== undefined) return name;
     }
+    if (!key.startsWith(latchPrefix)) return undefined;
     // The latch's name ends in a request id: `redisson_unlock_latch:{name}:<id>`.
     return nameAfterPrefix(latchPrefix, dropLastPart(key));
   },

@@ -22,11 +22,15 @@ function escapeString(value: string): string {
   });
 }
 
+/** Nothing but printable ASCII without the backslash: most names, and their own escape. */
+const harmless = /^[ -[\]-~]*$/;
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** Escapes server bytes: valid UTF-8 stays readable, every other byte becomes `\xNN`. */
 export function bytesToText(bytes: Uint8Array): Text {
   try {
-    const decoded = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    return escapeString(decoded) as Text;
+    const decoded = strict.decode(bytes);
+    return (harmless.test(decoded) ? decoded : escapeString(decoded)) as Text;
   } catch {
     // Not UTF-8 as a whole: decode what can be decoded, byte by byte for the rest.
     return escapeMixed(bytes) as Text;
@@ -41,7 +45,7 @@ function escapeMixed(bytes: Uint8Array): string {
       out += `\\x${(bytes[at] ?? 0).toString(16).padStart(2, '0')}`;
       at += 1;
     } else {
-      out += escapeString(new TextDecoder().decode(bytes.subarray(at, at + length)));
+      out += escapeString(strict.decode(bytes.subarray(at, at + length)));
       at += length;
     }
   }
@@ -54,9 +58,7 @@ function sequenceLength(bytes: Uint8Array, at: number): number {
   const length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
   if (length === 0 || at + length > bytes.length) return 0;
   try {
-    new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
-      bytes.subarray(at, at + length),
-    );
+    strict.decode(bytes.subarray(at, at + length));
     return length;
   } catch {
     // An overlong or surrogate sequence: the caller shows its first byte as \xNN.

@@ -8,8 +8,8 @@ import { redisConventions } from '../../conventions/redis-index.ts';
 import type { Sender } from './connection.ts';
 import { unreadable } from './errors.ts';
 import { gatherEvidence, idleTime, type IdleTime } from './evidence.ts';
-import type { Page } from './page.ts';
-import { noSiblings, type RecordReader } from './reader.ts';
+import { absentRecord, type Page } from './page.ts';
+import type { RecordReader } from './reader.ts';
 import { conventionById, ownerOfHelper, recognise, type Recognised } from './recognise.ts';
 import { withSiblings } from './siblings.ts';
 import { toSnapshot, type SnapshotContext } from './snapshot.ts';
@@ -61,12 +61,15 @@ export async function findLock(world: InspectWorld, ref: LockRef): Promise<Found
   const present = keys.flatMap(
     (key) => page.records.find((one) => one.key === key && one.type !== 'none') ?? [],
   );
-  const [first] = present;
-  if (first === undefined && page.hidden > 0 && !page.records.some((one) => one.key === ref.name)) {
+  const [record] = present;
+  if (
+    record === undefined &&
+    page.hidden > 0 &&
+    !page.records.some((one) => one.key === ref.name)
+  ) {
     throw unreadable(ref.name);
   }
-  if (first === undefined) return findAbsent(world, keys, page, forced);
-  const record = toRecord(first, page);
+  if (record === undefined) return findAbsent(world, keys, page, forced);
   const recognised = forced === undefined ? recognise(record, isLockName) : force(record, forced);
   const complete =
     recognised === undefined ? record : await complement(world, record, recognised.convention);
@@ -101,7 +104,7 @@ async function findAbsent(
   );
   for (const convention of conventions) {
     for (const key of keys) {
-      const absent = toRecord({ key, type: 'none', ttlMs: undefined }, page);
+      const absent = absentRecord(key, page.serverTimeMs);
       const record = await complement(world, absent, convention);
       const confidence = convention.matches(record);
       if (confidence === undefined) continue;
@@ -141,10 +144,6 @@ function force(record: RedisRecord, convention: RedisConvention): Recognised {
   }
   const confidence = convention.matches(record) ?? 'low';
   return { convention, confidence, candidates: [], forced: true };
-}
-
-function toRecord(one: RedisSibling, page: Page): RedisRecord {
-  return { ...one, system: 'redis', siblings: noSiblings, serverTimeMs: page.serverTimeMs };
 }
 
 function helperNote(asked: Text): LockNote {

@@ -2,19 +2,19 @@
  * Lists locks: walks the keyspace page by page, keeps what is a lock, and reads what belongs to it.
  * Memory does not grow with the number of keys; the next page is asked for while this one is read.
  *
- * SCAN may give a key twice when the server's hash table is resized meanwhile. The last twenty
- * thousand names listed are remembered, so a repetition over a longer distance is shown twice.
+ * SCAN may give a key twice when the server's hash table is resized meanwhile. The last names
+ * listed are remembered, so a repetition over more than four thousand locks is shown twice.
  */
 import type { LockNote, LockSnapshot } from '../../domain/lock.ts';
 import { globMatcher } from '../../domain/glob.ts';
 import { textToBytes, type Text } from '../../domain/text.ts';
-import type { RedisRecord, RedisSibling } from '../../conventions/convention.ts';
+import type { RedisRecord } from '../../conventions/convention.ts';
 import type { ListTally, LockQuery } from '../backend.ts';
 import type { Sender } from './connection.ts';
-import type { Page } from './page.ts';
+import { absentRecord, type Page } from './page.ts';
 import { pause } from './pause.ts';
 import { isLock, ownerOfHelper, recognise, type Recognised } from './recognise.ts';
-import { noSiblings, type RecordReader } from './reader.ts';
+import type { RecordReader } from './reader.ts';
 import { withSiblings, type Incomplete } from './siblings.ts';
 import { ownersOf, toSnapshot, type SnapshotContext } from './snapshot.ts';
 
@@ -25,16 +25,16 @@ export interface ListWorld {
   context(): Promise<SnapshotContext>;
 }
 
-/** Names remembered against repetition, and owners against sharing. */
-const memory = 20_000;
+/** Names remembered against repetition, and owners against sharing: this many, to twice as many. */
+const memory = 4096;
 
-/** Streams the locks of one database. Counters in `tally` are live. */
+/** Streams the locks of one database, a page at a time. Counters in `tally` are live. */
 export async function* listLocks(
   world: ListWorld,
   query: LockQuery,
   tally: ListTally,
   signal: AbortSignal,
-): AsyncGenerator<LockSnapshot> {
+): AsyncGenerator<readonly LockSnapshot[]> {
   const context = await world.context();
   const chooser = new Chooser(query, tally);
   const owners = new Recent<string>();
@@ -54,7 +54,7 @@ export async function* listLocks(
       tally.hidden += page.hidden;
       const chosen = chooser.choose(page);
       const complete = await completed(world, chosen, how);
-      yield* describe(context, complete, owners);
+      if (complete.length > 0) yield describe(context, complete, owners);
     }
   } finally {
     // The reader stopped early, or a page failed: the answer still on its way is not needed.
@@ -83,21 +83,20 @@ class Chooser {
   choose(page: Page): Candidate[] {
     const chosen: Candidate[] = [];
     for (const one of page.records) {
-      const candidate = this.#judge(one, page);
+      const candidate = this.#judge(one);
       if (candidate !== undefined && this.#listed.add(candidate.record.key)) chosen.push(candidate);
     }
     return chosen;
   }
 
-  #judge(one: RedisSibling, page: Page): Candidate | undefined {
+  #judge(record: RedisRecord): Candidate | undefined {
     // It went away between SCAN and the look at it.
-    if (one.type === 'none') return undefined;
-    const helper = ownerOfHelper(one.key);
+    if (record.type === 'none') return undefined;
+    const helper = ownerOfHelper(record.key);
     if (helper !== undefined) {
-      if (helper.convention.outlives?.(one.key) !== true) return undefined;
-      const absent = { key: helper.lock, type: 'none', ttlMs: undefined } as const;
+      if (helper.convention.outlives?.(record.key) !== true) return undefined;
       return this.#wanted({
-        record: toRecord(absent, page),
+        record: absentRecord(helper.lock, record.serverTimeMs),
         recognised: {
           convention: helper.convention,
           confidence: 'high',
@@ -106,7 +105,6 @@ class Chooser {
         },
       });
     }
-    const record = toRecord(one, page);
     const recognised = recognise(record, this.#isLockName);
     if (isLock(record, recognised, this.#isLockName)) return this.#wanted({ record, recognised });
     if (this.#query.all) return this.#wanted({ record, recognised });
@@ -122,16 +120,12 @@ class Chooser {
   }
 }
 
-function toRecord(one: RedisSibling, page: Page): RedisRecord {
-  return { ...one, system: 'redis', siblings: noSiblings, serverTimeMs: page.serverTimeMs };
-}
-
 /** Reads the siblings of those that have some. A queue whose lock exists is left to that lock. */
 async function completed(
   world: ListWorld,
   chosen: readonly Candidate[],
   how: { readonly signal: AbortSignal },
-): Promise<Candidate[]> {
+): Promise<readonly Candidate[]> {
   const orphans = chosen.filter(({ record }) => record.type === 'none');
   const present = new Set<Text>();
   if (orphans.length > 0) {
@@ -141,13 +135,17 @@ async function completed(
     );
     for (const one of page.records) if (one.type !== 'none') present.add(one.key);
   }
-  const rest = chosen.filter(({ record }) => record.type !== 'none' || !present.has(record.key));
+  const rest =
+    orphans.length === 0
+      ? chosen
+      : chosen.filter(({ record }) => record.type !== 'none' || !present.has(record.key));
   const wanted: Incomplete[] = [];
   for (const { record, recognised } of rest) {
     if (recognised !== undefined && recognised.convention.siblings(record).length > 0) {
       wanted.push({ record, convention: recognised.convention });
     }
   }
+  if (orphans.length === 0 && wanted.length === 0) return rest;
   const full = await withSiblings(world.sender, world.reader, wanted, how);
   const byKey = new Map(full.map((record) => [record.key, record]));
   return rest
@@ -158,35 +156,41 @@ async function completed(
     );
 }
 
-function* describe(
+function describe(
   context: SnapshotContext,
   candidates: readonly Candidate[],
-  owners: Recent<string>,
-): Generator<LockSnapshot> {
-  const rows = candidates.map((one) => {
-    const snapshot = toSnapshot(context, one.record, one.recognised);
-    return { ...one, snapshot, owners: ownersOf(snapshot) };
+  known: Recent<string>,
+): LockSnapshot[] {
+  const rows = candidates.map((one) => toSnapshot(context, one.record, one.recognised));
+  const owners = rows.map(ownersOf);
+  const here = new Set<string>();
+  const shared = new Set<string>();
+  for (const [index, row] of rows.entries()) {
+    for (const owner of owners[index] ?? []) {
+      // Beyond this page only the owners matter that a guarded release would rely on in vain.
+      const again = here.has(owner) || (isWeak(row) && !known.add(owner));
+      if (again) shared.add(owner);
+      here.add(owner);
+    }
+  }
+  if (shared.size === 0) return rows;
+  return rows.map((row, index) => {
+    const one = candidates[index];
+    const notes = (owners[index] ?? [])
+      .filter((owner) => shared.has(owner))
+      .map((owner) => sharedNote(owner, row));
+    return one === undefined || notes.length === 0
+      ? row
+      : toSnapshot(context, one.record, one.recognised, notes);
   });
-  const here = new Map<string, number>();
-  for (const owner of rows.flatMap((row) => row.owners)) {
-    here.set(owner, (here.get(owner) ?? 0) + 1);
-  }
-  for (const row of rows) {
-    const shared = row.owners.filter((owner) => (here.get(owner) ?? 0) > 1 || owners.has(owner));
-    yield shared.length === 0
-      ? row.snapshot
-      : toSnapshot(
-          context,
-          row.record,
-          row.recognised,
-          shared.map((owner) => sharedNote(owner, row.snapshot)),
-        );
-  }
-  for (const owner of here.keys()) owners.add(owner);
 }
 
-function sharedNote(owner: string, { notes }: LockSnapshot): LockNote {
-  const weak = notes.some((note) => note.code === 'weak-owner');
+function isWeak({ notes }: LockSnapshot): boolean {
+  return notes.some((note) => note.code === 'weak-owner');
+}
+
+function sharedNote(owner: string, row: LockSnapshot): LockNote {
+  const weak = isWeak(row);
   return {
     code: 'shared-owner',
     severity: weak ? 'warn' : 'info',
@@ -196,21 +200,25 @@ function sharedNote(owner: string, { notes }: LockSnapshot): LockNote {
   };
 }
 
-/** A set that forgets its oldest members. */
+/**
+ * A set that forgets its oldest members, half of them at a time: taking single ones out of the
+ * front of a Set is slow, because their places stay behind.
+ */
 class Recent<T> {
-  readonly #members = new Set<T>();
+  #young = new Set<T>();
+  #old = new Set<T>();
 
   has(member: T): boolean {
-    return this.#members.has(member);
+    return this.#young.has(member) || this.#old.has(member);
   }
 
   /** False when it is in there already. */
   add(member: T): boolean {
-    if (this.#members.has(member)) return false;
-    this.#members.add(member);
-    if (this.#members.size > memory) {
-      const oldest = this.#members.values().next();
-      if (oldest.done !== true) this.#members.delete(oldest.value);
+    if (this.has(member)) return false;
+    this.#young.add(member);
+    if (this.#young.size >= memory) {
+      this.#old = this.#young;
+      this.#young = new Set();
     }
     return true;
   }

@@ -1,7 +1,7 @@
 /** One page of raw records, and how it is read from what the scripts and commands answer. */
 import { known, unknown, type Known } from '../../domain/known.ts';
 import type { Text } from '../../domain/text.ts';
-import type { RedisSibling, RedisType } from '../../conventions/convention.ts';
+import type { RedisRecord, RedisSibling, RedisType } from '../../conventions/convention.ts';
 import { badReply } from './errors.ts';
 import { asArray, asBuffer, asNumber, asText } from './replies.ts';
 
@@ -15,7 +15,7 @@ export interface Page {
   readonly hidden: number;
   /** Server wall clock in epoch ms. */
   readonly serverTimeMs: Known<number>;
-  readonly records: readonly RedisSibling[];
+  readonly records: readonly RedisRecord[];
 }
 
 const types: readonly RedisType[] = [
@@ -29,22 +29,28 @@ const types: readonly RedisType[] = [
   'other',
 ];
 
+/** A key that is not there, as a record. */
+export function absentRecord(key: Text, serverTimeMs: Known<number>): RedisRecord {
+  return toRecord(key, 'none', -2, 0, serverTimeMs);
+}
+
 /** The answer of a page script or a keys script. */
 export function parsePage(reply: unknown): Page {
   const [cursor, scanned, hidden, time, flat] = asArray(reply, 'a page script');
   const slots = asArray(flat, 'a page script');
-  const records: RedisSibling[] = [];
+  const serverTimeMs = parseTime(time);
+  const records: RedisRecord[] = [];
   for (let at = 0; at + 3 < slots.length; at += 4) {
     const type = types[asNumber(slots[at + 1], 'TYPE')] ?? 'other';
-    records.push(
-      toRecord(asText(slots[at], 'SCAN'), type, asNumber(slots[at + 2], 'PTTL'), slots[at + 3]),
-    );
+    const key = asText(slots[at], 'SCAN');
+    const pttl = asNumber(slots[at + 2], 'PTTL');
+    records.push(toRecord(key, type, pttl, slots[at + 3], serverTimeMs));
   }
   return {
     cursor: asBuffer(cursor, 'SCAN').toString(),
     scanned: asNumber(scanned, 'SCAN'),
     hidden: asNumber(hidden, 'SCAN'),
-    serverTimeMs: parseTime(time),
+    serverTimeMs,
     records,
   };
 }
@@ -60,21 +66,42 @@ export function parseTime(reply: unknown): Known<number> {
   return known(Math.floor(asNumber(reply[0], 'TIME') * 1000 + asNumber(reply[1], 'TIME') / 1000));
 }
 
-/** `content` as the scripts define it; PTTL -1 is "no TTL", -2 "no such key". */
-export function toRecord(key: Text, type: RedisType, pttl: number, content: unknown): RedisSibling {
-  if (type === 'none' || pttl === -2) return { key, type: 'none', ttlMs: undefined };
-  const base = { key, type, ttlMs: pttl < 0 ? undefined : pttl };
-  if (typeof content === 'number') return content > 0 ? { ...base, tooBig: content } : base;
-  if (type === 'string') return { ...base, value: asText(content, 'GETRANGE') };
+/** The siblings of a record that was read alone. */
+const noSiblings: ReadonlyMap<Text, RedisSibling> = new Map();
+
+/**
+ * One record, still without siblings. `content` as the scripts define it; PTTL -1 is "no TTL", -2
+ * "no such key". Objects are written out, not spread: a listing makes a million of them.
+ */
+export function toRecord(
+  key: Text,
+  found: RedisType,
+  pttl: number,
+  content: unknown,
+  serverTimeMs: Known<number>,
+): RedisRecord {
+  const type = pttl === -2 ? 'none' : found;
+  const ttlMs = pttl < 0 ? undefined : pttl;
+  const siblings = noSiblings;
+  if (typeof content === 'number' || type === 'none') {
+    const bare: RedisRecord = { system: 'redis', key, type, ttlMs, siblings, serverTimeMs };
+    return typeof content === 'number' && content > 0 && type !== 'none'
+      ? { ...bare, tooBig: content }
+      : bare;
+  }
+  if (type === 'string') {
+    const value = asText(content, 'GETRANGE');
+    return { system: 'redis', key, type, ttlMs, siblings, serverTimeMs, value };
+  }
   const list = asArray(content, type);
-  if (type === 'hash') return { ...base, fields: parseFields(list) };
-  const [total, ...members] = list;
+  if (type === 'hash') {
+    const fields = parseFields(list);
+    return { system: 'redis', key, type, ttlMs, siblings, serverTimeMs, fields };
+  }
+  const [total, ...rest] = list;
   const memberCount = asNumber(total, type);
-  return {
-    ...base,
-    memberCount,
-    members: type === 'zset' ? scored(members) : plainMembers(members),
-  };
+  const members = type === 'zset' ? scored(rest) : plainMembers(rest);
+  return { system: 'redis', key, type, ttlMs, siblings, serverTimeMs, memberCount, members };
 }
 
 function parseFields(flat: readonly unknown[]): ReadonlyMap<Text, Text> {

@@ -2,9 +2,9 @@
  * The same pages by plain pipelined commands, for accounts that may run no script. Each key is read
  * in three rounds, so it may change between them: one that does is left out, as if it had gone.
  */
-import { unknown } from '../../domain/known.ts';
+import { unknown, type Known } from '../../domain/known.ts';
 import { bytesToText } from '../../domain/text.ts';
-import type { RedisSibling, RedisType } from '../../conventions/convention.ts';
+import type { RedisRecord, RedisType } from '../../conventions/convention.ts';
 import type { Command, RequestOptions, Sender } from './connection.ts';
 import { isRefusal } from './errors.ts';
 import { parseTime, toRecord, typeNamed, type Page } from './page.ts';
@@ -56,15 +56,16 @@ export async function pipelinedKeys(
       });
   }
   const time = answers.at(-1);
+  const serverTimeMs =
+    time instanceof Error
+      ? unknown('the server’s clock was refused', 'needs +time')
+      : parseTime(time);
   return {
     cursor: '0',
     scanned: 0,
     hidden,
-    serverTimeMs:
-      time instanceof Error
-        ? unknown('the server’s clock was refused', 'needs +time')
-        : parseTime(time),
-    records: await readContents(sender, seen, how, members),
+    serverTimeMs,
+    records: await readContents(sender, { seen, members, serverTimeMs }, how),
   };
 }
 
@@ -76,10 +77,14 @@ interface Seen {
 
 async function readContents(
   sender: Sender,
-  seen: readonly Seen[],
+  wanted: {
+    readonly seen: readonly Seen[];
+    readonly members: boolean;
+    readonly serverTimeMs: Known<number>;
+  },
   how: RequestOptions,
-  members: boolean,
-): Promise<RedisSibling[]> {
+): Promise<RedisRecord[]> {
+  const { seen, members, serverTimeMs } = wanted;
   const asked = seen.map((one) => sizeCommands(one, members));
   const answers = await sender.sendAll(asked.flat(), how);
   let next = 0;
@@ -97,7 +102,7 @@ async function readContents(
     // Gone or another type by now: as if it had not been seen.
     if (content instanceof Error || one.size instanceof Error) return [];
     const slot = contentSlot(one.type, one.size, content);
-    return [toRecord(bytesToText(one.key), one.type, one.pttl, slot)];
+    return [toRecord(bytesToText(one.key), one.type, one.pttl, slot, serverTimeMs)];
   });
 }
 

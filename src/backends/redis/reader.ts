@@ -4,7 +4,6 @@
  * trying, because the command table does not tell what an account may do.
  */
 import { textToBytes, type Text } from '../../domain/text.ts';
-import type { RedisSibling } from '../../conventions/convention.ts';
 import type { Command, RequestOptions, Sender } from './connection.ts';
 import { isRefusal, isUnknownCommand } from './errors.ts';
 import { parsePage, type Page } from './page.ts';
@@ -18,9 +17,6 @@ export interface PageRequest {
   /** Fewer slots per page than usual, for a slow walk. */
   readonly count: number | undefined;
 }
-
-/** The siblings of a record that was read alone. */
-export const noSiblings: ReadonlyMap<Text, RedisSibling> = new Map();
 
 type Way = 'EVAL_RO' | 'EVAL' | 'pipeline';
 const nextWay: Readonly<Record<Way, Way | undefined>> = {

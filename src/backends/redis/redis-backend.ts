@@ -3,6 +3,7 @@ import type { Target } from '../../domain/target.ts';
 import type { Backend, BackendOptions } from '../backend.ts';
 import { valueOf } from '../../domain/known.ts';
 import { RedisConnection } from './connection.ts';
+import { flatten } from './flatten.ts';
 import { lockHistory } from './history.ts';
 import { inspectLock, type InspectWorld } from './inspect.ts';
 import { listLocks } from './list.ts';
@@ -46,7 +47,7 @@ function redisBackend(connection: RedisConnection): Backend {
         tally,
         signal,
       );
-      return { locks, tally };
+      return { locks: flatten(locks), tally };
     },
     inspect: async (ref, signal) => inspectLock(await world(signal), ref),
     probe: (signal) => probeServer(connection, signal),

@@ -13,7 +13,7 @@ import { interrupted, type RedisConnection, type Sender } from './connection.ts'
 import { isRefusal, unreadable } from './errors.ts';
 import { grantBytes, readIdentity, type StoredRecord } from './identity.ts';
 import { impossible, planFor } from './preview.ts';
-import { noSiblings, RecordReader } from './reader.ts';
+import { RecordReader } from './reader.ts';
 import { conventionById } from './recognise.ts';
 import { asArray, asBuffer, asNumber } from './replies.ts';
 import { keyBytes, releaseCommand } from './release-command.ts';
@@ -84,14 +84,8 @@ async function look(
   const reader = new RecordReader(sender);
   const { key } = stored.record;
   const page = await reader.keys([key], { signal });
-  const [one] = page.records;
-  if (one === undefined) throw unreadable(key);
-  const record: RedisRecord = {
-    ...one,
-    system: 'redis',
-    siblings: noSiblings,
-    serverTimeMs: page.serverTimeMs,
-  };
+  const [record] = page.records;
+  if (record === undefined) throw unreadable(key);
   const convention = conventionById(stored.convention);
   const [complete] = await withSiblings(sender, reader, [{ record, convention }], { signal });
   return complete ?? record;
