@@ -1,6 +1,8 @@
 /** One or three etcd members: their flags, when they are ready, and how an emptied one comes back. */
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { TargetError } from '../domain/errors.ts';
+import { stringToText } from '../domain/text.ts';
 import type { LabPlan, LabSite, ServerPlan } from './plan.ts';
 import { findEtcd, requireProgram, type Program } from './programs.ts';
 import { postJson, type ClientCertificate } from './wire.ts';
@@ -97,45 +99,59 @@ async function isReady(port: number, tls: ClientCertificate | undefined): Promis
 
 /**
  * A member that lost its data may not come back under its old id: it would break the promises that
- * it gave as that member. So the others forget it and take it in anew.
+ * it gave as that member. So the others forget it and take it in anew. Asked again until a deadline:
+ * the one that was killed may have been the leader, and until there is a new one nothing is decided.
  */
 async function replaceMember(
   member: Member,
   livingPorts: readonly number[],
   tls: ClientCertificate | undefined,
 ): Promise<void> {
-  const port = livingPorts[0];
-  if (port === undefined) throw failure(member, 'no other member runs');
-  const { body } = await postJson(port, '/v3/cluster/member/list', {}, tls);
-  const old = memberIds(body).get(peerUrl(member));
-  if (old !== undefined) {
-    const removed = await postJson(port, '/v3/cluster/member/remove', { ID: old }, tls);
-    if (removed.status !== 200) throw failure(member, removed.body);
+  const deadline = Date.now() + rejoinDeadlineMs;
+  for (;;) {
+    const problem = await tryReplace(peerUrl(member), livingPorts, tls).catch(String);
+    if (problem === undefined) return;
+    if (Date.now() > deadline) {
+      throw new TargetError(`${member.name} cannot rejoin its cluster empty`, {
+        code: 'lab-rejoin-failed',
+        hint: `a majority of the members must run; etcd says: ${stringToText(problem).slice(0, 200)}`,
+        definite: true,
+      });
+    }
+    await delay(100);
   }
-  const added = await postJson(
-    port,
-    '/v3/cluster/member/add',
-    { peerURLs: [peerUrl(member)] },
-    tls,
-  );
-  if (added.status !== 200) throw failure(member, added.body);
 }
 
-/** Member ids by peer URL; the ids are 64-bit numbers, which the gateway writes as strings. */
-function memberIds(body: string): ReadonlyMap<string, string> {
-  const ids = new Map<string, string>();
-  for (const [text] of body.matchAll(/\{[^{}]*"ID":[^{}]*\}/g)) {
+const rejoinDeadlineMs = 20_000;
+
+/** One try, right from wherever an earlier one got to; returns what went wrong. */
+async function tryReplace(
+  peer: string,
+  livingPorts: readonly number[],
+  tls: ClientCertificate | undefined,
+): Promise<string | undefined> {
+  const [port] = livingPorts;
+  if (port === undefined) return 'no other member runs';
+  const list = await postJson(port, '/v3/cluster/member/list', {}, tls);
+  const present = findMember(list.body, peer);
+  if (present?.isNew === true) return undefined;
+  if (present !== undefined) {
+    const removed = await postJson(port, '/v3/cluster/member/remove', { ID: present.id }, tls);
+    if (removed.status !== 200) return removed.body;
+  }
+  const added = await postJson(port, '/v3/cluster/member/add', { peerURLs: [peer] }, tls);
+  return added.status === 200 ? undefined : added.body;
+}
+
+/** A member gets its name when it first starts. Ids are 64-bit numbers; the gateway quotes them. */
+function findMember(
+  list: string,
+  peer: string,
+): { readonly id: string; readonly isNew: boolean } | undefined {
+  for (const [text] of list.matchAll(/\{[^{}]*"peerURLs":[^{}]*\}/g)) {
     const id = /"ID":"(\d+)"/.exec(text)?.[1];
-    const url = /"peerURLs":\["([^"]+)"/.exec(text)?.[1];
-    if (id !== undefined && url !== undefined) ids.set(url, id);
+    if (id !== undefined && text.includes(`"${peer}"`))
+      return { id, isNew: !/"name":"./.test(text) };
   }
-  return ids;
-}
-
-function failure(member: Member, why: string): TargetError {
-  return new TargetError(`${member.name} cannot rejoin its cluster empty: ${why.slice(0, 200)}`, {
-    code: 'lab-rejoin-failed',
-    hint: 'a majority of the members must run: start them first',
-    definite: true,
-  });
+  return undefined;
 }

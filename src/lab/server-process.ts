@@ -83,7 +83,8 @@ export function waitForEnd(child: ChildProcess): Promise<void> {
   });
 }
 
-function hasEnded(child: ChildProcess): boolean {
+/** Whether the child never started or has ended. */
+export function hasEnded(child: ChildProcess): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }
 

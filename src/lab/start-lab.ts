@@ -22,7 +22,7 @@ import {
   type LabRecord,
 } from './records.ts';
 import { planRedis } from './redis.ts';
-import { PortTaken, spawnServer, waitForEnd, waitUntilReady } from './server-process.ts';
+import { hasEnded, PortTaken, spawnServer, waitForEnd, waitUntilReady } from './server-process.ts';
 import { planZooKeeper } from './zookeeper.ts';
 
 export interface StartOptions {
@@ -154,7 +154,7 @@ class RunningLab implements Lab {
 
   async start(name: string, how: { readonly empty?: boolean } = {}): Promise<void> {
     const server = this.#planOf(name);
-    if (this.#running.has(name)) {
+    if (this.#isRunning(name)) {
       throw new UsageError(`${name} of lab ${this.id} runs already`, {
         code: 'lab-server-runs',
         hint: 'kill it first',
@@ -180,7 +180,7 @@ class RunningLab implements Lab {
   async #empty(server: ServerPlan): Promise<readonly string[]> {
     rmSync(server.dataDir, { recursive: true, force: true });
     mkdirSync(server.dataDir);
-    const living = this.#plan.servers.filter(({ name }) => this.#running.has(name));
+    const living = this.#plan.servers.filter(({ name }) => this.#isRunning(name));
     return (await server.rejoinEmpty?.(living.map(({ port }) => port))) ?? server.args;
   }
 
@@ -209,6 +209,12 @@ class RunningLab implements Lab {
     const plan = this.#plan.servers.find((server) => server.name === name);
     if (plan === undefined) throw unknownServer(name, this.#plan);
     return plan;
+  }
+
+  /** False also for a server that somebody else killed. */
+  #isRunning(name: string): boolean {
+    const running = this.#running.get(name);
+    return running !== undefined && !hasEnded(running.child);
   }
 
   #save(): void {

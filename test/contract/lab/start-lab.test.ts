@@ -12,6 +12,7 @@ import {
   type ProcessIdentity,
 } from '../../../src/processes/process-evidence.ts';
 import { labSpec, useLab } from '../../helpers/servers.ts';
+import { until } from '../../helpers/until.ts';
 
 /** Writes and reads one value on a server, so that tests see whether data survived. */
 interface Store {
@@ -117,6 +118,19 @@ describe.each([
     await handle.lab.start(before.name);
     expect(last().pid).not.toBe(before.pid);
     expect(await store.holds(before.port)).toBe(true);
+  });
+
+  test('a server killed from outside is started again too', async () => {
+    await store.write(last().port);
+    process.kill(last().pid, 'SIGKILL');
+    await until('the kill is noticed', () =>
+      handle.lab.start(last().name).then(
+        () => true,
+        (error: unknown) =>
+          !String(error).includes('runs already') && Promise.reject(error as Error),
+      ),
+    );
+    expect(await store.holds(last().port)).toBe(true);
   });
 
   test('a server started empty has lost its own data, and a cluster gives it the others’', async () => {
