@@ -1,0 +1,170 @@
+/**
+ * The operator's own record of releases: JSON Lines, append-only, mode 0600, each line with the
+ * SHA-256 of the line before. The chain shows accidents and edits, not what the file's owner
+ * rewrote on purpose. Every line is on the disk (fsync) before the next thing happens.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, open, readFile, rm, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+
+const lineShape = z.looseObject({
+  at: z.string(),
+  kind: z.enum(['intent', 'outcome']),
+  lock: z.string(),
+  clusterId: z.string().optional(),
+  outcome: z.string().optional(),
+  previous: z.string(),
+});
+
+export type AuditLine = z.output<typeof lineShape>;
+
+export interface AuditEntry {
+  readonly kind: 'intent' | 'outcome';
+  readonly lock: string;
+  readonly clusterId: string | undefined;
+  readonly outcome?: string;
+  readonly [field: string]: unknown;
+}
+
+/** Where a line went: `log 2026-12-02#3` is the third line of that day. */
+export interface AuditPlace {
+  readonly file: string;
+  readonly day: string;
+  readonly number: number;
+}
+
+/** Default place of the log, by the XDG rules. */
+export function auditLogFile(env: Readonly<Record<string, string | undefined>>): string {
+  const state = env['XDG_STATE_HOME'] ?? join(env['HOME'] ?? '/', '.local', 'state');
+  return join(state, 'fencepost', 'releases.jsonl');
+}
+
+export class AuditLog {
+  readonly #file: string;
+  readonly #lines: readonly AuditLine[];
+  /** Why nothing can be appended, or undefined. */
+  readonly problem: string | undefined;
+  /** Number of the first line that does not continue the one before; undefined: whole. */
+  readonly brokenAt: number | undefined;
+
+  private constructor(file: string, text: string, problem: string | undefined) {
+    this.#file = file;
+    this.problem = problem;
+    const { lines, brokenAt } = readChain(text);
+    this.#lines = lines;
+    this.brokenAt = brokenAt;
+  }
+
+  /** Reads the log and tries to open it for appending. A log that cannot be written is a problem, not an error. */
+  static async open(file: string): Promise<AuditLog> {
+    try {
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      const handle = await open(file, 'a+', 0o600);
+      await handle.close();
+      return new AuditLog(file, await readFile(file, 'utf8'), undefined);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
+      return new AuditLog(file, '', `${file}: ${code}`);
+    }
+  }
+
+  /** Milliseconds since this lock was last released from here, by this machine's wall clock. */
+  lastReleaseAgoMs(lock: string, clusterId: string | undefined): number | undefined {
+    const last = this.#lines.findLast(
+      (line) =>
+        line.kind === 'outcome' &&
+        line.lock === lock &&
+        line.clusterId === clusterId &&
+        (line.outcome === 'released' || line.outcome === 'taken-over-by'),
+    );
+    return last === undefined ? undefined : Date.now() - Date.parse(last.at);
+  }
+
+  /**
+   * Appends one line and waits until it is on the disk. Two programs at once take turns.
+   * @throws {Error} when it cannot be written
+   */
+  async append(entry: AuditEntry): Promise<AuditPlace> {
+    return withLock(`${this.#file}.lock`, async () => {
+      const handle = await open(this.#file, 'a+', 0o600);
+      try {
+        return await appendTo(handle, this.#file, entry);
+      } finally {
+        await handle.close();
+      }
+    });
+  }
+}
+
+async function appendTo(handle: FileHandle, file: string, entry: AuditEntry): Promise<AuditPlace> {
+  const before = await readFile(file, 'utf8');
+  // A line cut off by a crash is closed first, so that it spoils itself and not ours.
+  const cut = before !== '' && !before.endsWith('\n');
+  const at = new Date().toISOString();
+  const previous = digest(lastLine(before));
+  const line = JSON.stringify({ at, ...entry, previous }, (_, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+  await handle.appendFile(`${cut ? '\n' : ''}${line}\n`);
+  await handle.sync();
+  const day = at.slice(0, 10);
+  const today = before.split('\n').filter((old) => old.startsWith(`{"at":"${day}`)).length;
+  return { file, day, number: today + 1 };
+}
+
+function readChain(text: string): { lines: readonly AuditLine[]; brokenAt: number | undefined } {
+  const lines: AuditLine[] = [];
+  let brokenAt: number | undefined;
+  let previous = digest('');
+  const rows = text.split('\n').filter((row) => row !== '');
+  rows.forEach((row, index) => {
+    const parsed = parseLine(row);
+    if (parsed?.previous !== previous) brokenAt ??= index + 1;
+    if (parsed !== undefined) lines.push(parsed);
+    previous = digest(row);
+  });
+  return { lines, brokenAt };
+}
+
+function parseLine(row: string): AuditLine | undefined {
+  try {
+    return lineShape.safeParse(JSON.parse(row)).data;
+  } catch {
+    // Not JSON: a line cut off or edited. The chain reports it; nothing is lost by going on.
+    return undefined;
+  }
+}
+
+function lastLine(text: string): string {
+  return text.split('\n').findLast((row) => row !== '') ?? '';
+}
+
+function digest(line: string): string {
+  return createHash('sha256').update(line).digest('hex');
+}
+
+const staleMs = 30_000;
+
+/** Holds an exclusive lock file while `work` runs; one left by a crash is taken over after 30 s. */
+async function withLock<T>(lockFile: string, work: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + staleMs;
+  for (;;) {
+    try {
+      const handle = await open(lockFile, 'wx', 0o600);
+      await handle.close();
+      break;
+    } catch (error) {
+      const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+      if (!exists) throw error;
+      if (Date.now() > deadline) await rm(lockFile, { force: true });
+      else await delay(20);
+    }
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(lockFile, { force: true });
+  }
+}

@@ -1,0 +1,96 @@
+/** Guards about the operator and the record of what is done. */
+import { formatDuration } from '../../domain/duration.ts';
+import type { Guard, GuardInput } from '../guard.ts';
+
+const quietMs = 10 * 60_000;
+
+/** G14. Whether the resource refuses older tokens cannot be seen from here. */
+export function fenceRaised({ detail, preview, request }: GuardInput): Guard {
+  const base = { name: 'fence', level: 'soft' } as const;
+  if (request.fenceFloor !== undefined) {
+    return {
+      name: 'fence',
+      level: 'hard',
+      state: 'refused',
+      text: `this target cannot write a fence floor (${request.fenceFloor})`,
+      remedy: 'leave --fence-floor out and tell the resource yourself',
+    };
+  }
+  if (preview.raisesFence !== undefined) {
+    const { from, to, record } = preview.raisesFence;
+    return {
+      ...base,
+      state: 'ok',
+      text: `${record} goes from ${from.toString()} to ${to.toString()}; it fences only where the resource refuses smaller tokens`,
+    };
+  }
+  const none = detail.fence.kind === 'none';
+  return {
+    name: 'fence',
+    level: 'info',
+    state: 'warn',
+    text: none
+      ? 'no fence, nothing will be raised: a paused owner can still write'
+      : 'nothing is raised now: the next grant has a greater token, but a paused owner can write until the resource hears of it',
+  };
+}
+
+/** G15. */
+export function ownerAsked(): Guard {
+  return {
+    name: 'owner-asked',
+    level: 'info',
+    state: 'warn',
+    text: 'the owner is not told: ask it to let go first, if it has a way to hear',
+  };
+}
+
+/** G16. */
+export function notAgain({ lastReleaseAgoMs }: GuardInput): Guard {
+  const base = { name: 'not-again', level: 'soft' } as const;
+  return lastReleaseAgoMs !== undefined && lastReleaseAgoMs < quietMs
+    ? {
+        ...base,
+        state: 'refused',
+        text: `this lock was released ${formatDuration(lastReleaseAgoMs)} ago already`,
+        remedy: 'find out why it is stuck again before you release it again',
+      }
+    : { ...base, state: 'ok', text: 'not released in the last 10 minutes' };
+}
+
+/** G18. */
+export function nameConfirmed({ request, detail }: GuardInput): Guard {
+  const base = { name: 'name-confirmed', level: 'hard' } as const;
+  const { name } = detail.ref;
+  if (request.confirm !== undefined) {
+    return request.confirm === name
+      ? { ...base, state: 'ok', text: 'name confirmed' }
+      : {
+          ...base,
+          state: 'refused',
+          text: `--confirm names "${request.confirm}", the lock is "${name}"`,
+          remedy: 'give the exact name',
+        };
+  }
+  return request.interactive
+    ? { ...base, state: 'ok', text: 'its name will be asked for' }
+    : {
+        ...base,
+        state: 'refused',
+        text: 'without a terminal the name must be confirmed',
+        remedy: 'add --confirm with the exact name',
+      };
+}
+
+/** G20. */
+export function auditWritable({ auditProblem }: GuardInput): Guard {
+  const base = { name: 'audit-record', level: 'hard' } as const;
+  return auditProblem === undefined
+    ? { ...base, state: 'ok', text: 'the audit log can be written' }
+    : {
+        ...base,
+        state: 'refused',
+        text: `the audit log cannot be written: ${auditProblem}`,
+        remedy: 'name another one: --audit-log FILE',
+      };
+}
