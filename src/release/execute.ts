@@ -7,7 +7,7 @@ import type { Backend } from '../backends/backend.ts';
 import { exitCodes, GuardRefused, LockChanged, type ExitCode } from '../domain/errors.ts';
 import type { Probe } from '../domain/probe.ts';
 import type { ReleaseOutcome, ReleaseResult } from '../domain/release.ts';
-import type { AuditLog, AuditPlace } from './audit-log.ts';
+import type { AuditEntry, AuditLog, AuditPlace } from './audit-log.ts';
 import { clusterIdOf, releaseOptions, type ReleasePlan } from './plan.ts';
 import { verifyRelease, type Verification } from './verify.ts';
 
@@ -58,13 +58,13 @@ export async function executeRelease(
   if (refusal !== undefined) throw refusedBy(refusal.name, refusal.text, refusal.remedy);
   await lookAgain(backend, plan, signal);
   const facts = auditFacts(plan, options.operator);
-  await log.append({ kind: 'intent', ...facts });
+  await recordIntent(log, facts);
   signal.throwIfAborted();
   const how = releaseOptions(plan.request, options.timeoutMs);
   const result = await releaseOnce(backend, plan, how, signal);
   const verification = await verify(backend, plan, result, options.verifyMs, signal);
   const outcome = joinOutcome(result, verification);
-  const place = await log.append({
+  const place = await recordOutcome(log, {
     kind: 'outcome',
     lock: facts.lock,
     clusterId: facts.clusterId,
@@ -74,6 +74,26 @@ export async function executeRelease(
     verification,
   });
   return { outcome, result, verification, log: place, exitCode: exitOf[outcome] };
+}
+
+/** No record, no release (G20). */
+async function recordIntent(log: AuditLog, facts: AuditFacts): Promise<void> {
+  try {
+    await log.append({ kind: 'intent', ...facts });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw refusedBy('audit-record', `the audit log cannot be written: ${reason}`, undefined);
+  }
+}
+
+/** The release is done: a log that fails now is told in the report, not thrown. */
+async function recordOutcome(log: AuditLog, entry: AuditEntry): Promise<AuditPlace | undefined> {
+  try {
+    return await log.append(entry);
+  } catch {
+    // Nothing is lost silently: the report says "not logged", and the intent is on disk.
+    return undefined;
+  }
 }
 
 /** The server may have changed its role, and the lock its owner, while a person was reading. */
@@ -144,6 +164,8 @@ function joinOutcome(result: ReleaseResult, seen: Verification | undefined): Rel
   if (seen?.outcome === 'came-back') return 'came-back';
   return seen?.outcome === 'taken-over' ? 'taken-over-by' : 'released';
 }
+
+type AuditFacts = ReturnType<typeof auditFacts>;
 
 function auditFacts(plan: ReleasePlan, operator: Operator) {
   const { request, detail } = plan;

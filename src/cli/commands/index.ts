@@ -30,6 +30,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./history.ts')).registerHistory,
   },
   {
+    name: 'release',
+    summary: 'break one stuck lock under guards; plans unless --execute is given',
+    load: async () => (await import('./release.ts')).registerRelease,
+  },
+  {
     name: 'completion',
     summary: 'print the completion script of a shell',
     load: async () => (await import('./completion.ts')).registerCompletion,
