@@ -35,9 +35,12 @@ const drainMs = 500;
 
 export class WorkerProcess implements WorkerHandle {
   readonly id: string;
-  readonly group: ProcessIdentity;
   readonly exit: Promise<WorkerExit>;
+  readonly #program: string;
   readonly #child: ChildProcessWithoutNullStreams;
+  readonly #spawned: Promise<void>;
+  /** Until it is identified, and if it has ended by then, no process has this start time. */
+  #group: ProcessIdentity = { pid: 0, startTime: 'unknown' };
   readonly #ready = deferred<ReadyMessage | undefined>();
   readonly #operations = new Map<string, PendingOperation>();
   readonly #pings = new Map<number, Deferred<ClockCheck>>();
@@ -50,10 +53,14 @@ export class WorkerProcess implements WorkerHandle {
   #ended: WorkerExit | undefined;
   #nonce = 0;
 
-  constructor(id: string, child: ChildProcessWithoutNullStreams, group: ProcessIdentity) {
+  constructor(id: string, program: string, child: ChildProcessWithoutNullStreams) {
     this.id = id;
-    this.group = group;
+    this.#program = program;
     this.#child = child;
+    this.#spawned = new Promise((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
     this.#readLines(child.stdout, (line) => {
       this.#receive(line);
     });
@@ -64,6 +71,28 @@ export class WorkerProcess implements WorkerHandle {
     // Writing to a worker that has just ended: its exit tells, this adds nothing.
     child.stdin.on('error', () => undefined);
     this.exit = this.#watchExit();
+  }
+
+  get group(): ProcessIdentity {
+    return this.#group;
+  }
+
+  /** Waits for the process and notes who it is. @throws {FencepostError} `worker-not-started` */
+  async identify(): Promise<ProcessIdentity> {
+    try {
+      await this.#spawned;
+    } catch (cause) {
+      throw new FencepostError(`worker ${this.id} did not start: ${this.#program}`, {
+        code: 'worker-not-started',
+        hint: 'check that the worker command can be run from this folder',
+        cause,
+        definite: true,
+      });
+    }
+    const pid = this.#child.pid ?? 0;
+    const facts = await openProcessReader().read(pid);
+    this.#group = { pid, startTime: facts?.startTime ?? 'gone' };
+    return this.#group;
   }
 
   get ready(): ReadyMessage {
@@ -272,14 +301,15 @@ export class WorkerProcess implements WorkerHandle {
     await within(closed.promise, drainMs);
     this.#ended = exit;
     this.#ready.resolve(undefined);
-    await killRest(this.group.pid);
+    await killRest(this.#child.pid);
     for (const pending of this.#operations.values()) this.#abandon(pending, 'worker-exited');
     return exit;
   }
 }
 
 /** Helpers that outlive the leader keep its group, so its number cannot belong to others yet. */
-async function killRest(pgid: number): Promise<void> {
+async function killRest(pgid: number | undefined): Promise<void> {
+  if (pgid === undefined) return;
   const rest = await openProcessReader().readGroup(pgid);
   if (rest.length === 0) return;
   try {
