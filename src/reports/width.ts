@@ -1,6 +1,7 @@
 /** How many terminal cells a text takes, and fitting it into a number of them. */
 
-const plain = /^[\x20-\x7e]*$/;
+/** One cell a character: ASCII, Latin letters, and the dashes and dots that our own words use. */
+const plain = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2265]*$/;
 const wide =
   /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]/u;
 const zero = /^\p{M}+$/u;

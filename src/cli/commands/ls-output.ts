@@ -1,6 +1,6 @@
 /** The forms of a listing: names, JSON, JSON lines, and tables that start before the end is known. */
 import { toJsonLine, schemaVersion } from '../../reports/json.ts';
-import { lockJson, summaryJson } from '../../reports/locks-json.ts';
+import { lockLine, summaryJson } from '../../reports/locks-json.ts';
 import { listColumns, type ListedLock, type ListSummary } from '../../reports/locks-list.ts';
 import { ColumnLayout } from '../../reports/table.ts';
 import type { Io } from '../io.ts';
@@ -29,7 +29,7 @@ export async function openListing(
     case 'name':
       return lineSink(place, ({ lock }) => lock.ref.name);
     case 'jsonl':
-      return lineSink(place, ({ lock, target }) => toJsonLine(lockJson(lock, target)));
+      return lineSink(place, ({ lock, target }) => lockLine(lock, target));
     case 'json':
       return documentSink(place);
     default: {
@@ -67,7 +67,7 @@ function documentSink({ writer, progress }: ListingPlace): ListingSink {
       progress.clear();
       const separator = before;
       before = ',\n  ';
-      return writer.text(separator + toJsonLine(lockJson(lock, target)));
+      return writer.text(separator + lockLine(lock, target));
     },
     endOfTarget: nothing,
     end: (summary) => {
