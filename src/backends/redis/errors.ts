@@ -218,7 +218,10 @@ function unreachableHint(code: string, at: ErrorContext): string {
 export function requestTimeout(timeoutMs: number, at: ErrorContext): TargetError {
   return new TargetError(`${at.display} did not answer within ${timeoutMs} ms`, {
     code: at.doing === 'connect' ? 'target-unreachable' : 'request-timeout',
-    hint: 'is the server up and not stopped or overloaded?',
+    hint:
+      at.doing === 'connect'
+        ? unreachableHint('', at)
+        : 'is the server up and not stopped or overloaded?',
     definite: at.doing !== 'write',
   });
 }
