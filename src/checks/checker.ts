@@ -8,6 +8,10 @@ export interface Checker {
   readonly name: string;
   /** One line for `--help` and reports. */
   readonly title: string;
-  /** One result per lock (or resource) the history names; never an empty list. */
+  /** Levels it distinguishes, the default first. */
+  readonly levels?: readonly string[];
+  /** Judged only when named. */
+  readonly onRequest?: boolean;
+  /** One result for each lock that the history names; never an empty list. */
   check(history: HistoryIndex, spec: InvariantSpec): readonly CheckResult[];
 }

@@ -1,24 +1,81 @@
-/** A history indexed once for all checkers: operations paired, facts by lock, faults by time. */
+/**
+ * A history indexed once for all checkers: operations paired, grants built, facts by lock.
+ * Instants are numbers: nanoseconds since the first event of the same clock, `Infinity` for never.
+ * They are exact below 2^53 ns (104 days); the assumptions check refuses longer histories.
+ */
 import type {
   CompleteEvent,
   FaultEvent,
   HistoryEvent,
   HistoryHeader,
   InvokeEvent,
+  NoticeEvent,
   ObservationEvent,
+  Outcome,
 } from '../domain/event.ts';
 
 /** One operation: its invocation and, if it came, its completion. None means unknown, open for ever. */
 export interface Operation {
   readonly invoke: InvokeEvent;
   readonly complete: CompleteEvent | undefined;
+  /** `unknown` for an operation still open at the end. */
+  readonly outcome: Outcome;
+  readonly startNs: number;
+  /** Infinity after `unknown`: it may take effect at any later time. */
+  readonly replyNs: number;
+  /** The grant this operation made or was done under, as far as owner and worker tell. */
+  readonly grant: Grant | undefined;
+}
+
+/** One grant of a lock that its holder knows of. */
+export interface Grant {
+  readonly lock: string;
+  readonly worker: string;
+  readonly process: string;
+  readonly owner: string | undefined;
+  readonly fence: bigint | undefined;
+  /** Place among the lock's grants, in the order of their replies. */
+  readonly index: number;
+  /** The operation whose reply proved the grant: an acquire, or a confirm after a lost reply. */
+  readonly proof: Operation;
+  /** Invocation of the acquire: the grant cannot be older. */
+  readonly startNs: number;
+  /** Reply: from here on the lock was held in every explanation. */
+  readonly grantedNs: number;
+  /** The holder's own deadline, renewals included; Infinity without a lease. */
+  readonly validUntilNs: number;
+  /** The lease granted (or asked, where the history does not tell), in ms. */
+  readonly leaseMs: number | undefined;
+  /** Renewals answered ok, in order. */
+  readonly renewals: readonly Operation[];
+  readonly release: Operation | undefined;
+  /** When the holder was told that it had lost the lock; Infinity if never. */
+  readonly lossNs: number;
+  readonly lossSeq: number | undefined;
+  /** End of what was surely held: release invoked, loss told, or validity over. */
+  readonly endNs: number;
+  /** The service or an operator ended the record by this fact, which the lease did not foresee. */
+  readonly endedBy: ObservationEvent | undefined;
+}
+
+/** Everything the history says of one lock. */
+export interface LockHistory {
+  readonly name: string;
+  readonly operations: readonly Operation[];
+  readonly grants: readonly Grant[];
+  readonly observations: readonly ObservationEvent[];
+  readonly notices: readonly NoticeEvent[];
+  /** Clocks that its events name; their instants are compared only when there is one. */
+  readonly clocks: ReadonlySet<string>;
 }
 
 export interface HistoryIndex {
   readonly header: HistoryHeader;
   readonly events: readonly HistoryEvent[];
   readonly operations: readonly Operation[];
-  readonly operationsByLock: ReadonlyMap<string, readonly Operation[]>;
-  readonly observationsByLock: ReadonlyMap<string, readonly ObservationEvent[]>;
+  readonly locks: ReadonlyMap<string, LockHistory>;
   readonly faults: readonly FaultEvent[];
+  /** Instant of the last event of the header's clock. */
+  readonly endNs: number;
+  timeOf(event: HistoryEvent): number;
 }

@@ -1,0 +1,126 @@
+/**
+ * What the judge takes for granted about a history, as a check of its own: where it does not hold,
+ * verdicts that rest on it are inconclusive, never held and never violated.
+ */
+import type { History, HistoryEvent } from '../domain/event.ts';
+import type { CheckResult } from '../domain/verdict.ts';
+import type { HistoryIndex, Operation } from './history.ts';
+
+export const assumptionsName = 'assumptions';
+
+export interface Assumptions {
+  readonly result: CheckResult;
+  /** Why no verdict at all can be trusted. */
+  readonly broken: string | undefined;
+  /** Locks whose verdicts cannot be trusted, with the reason. */
+  readonly brokenLocks: ReadonlyMap<string, string>;
+}
+
+/** Longest history in which instants are exact numbers: 2^53 ns, 104 days. */
+const longestNs = 2n ** 53n;
+
+/** Checks the history's own rules. The result is `held` or `inconclusive`. */
+export function checkAssumptions(history: History, index: HistoryIndex): Assumptions {
+  const broken = brokenSequence(history.events) ?? tooLong(history.events);
+  const brokenLocks = new Map<string, string>();
+  const pairing = brokenPairing(history.events);
+  for (const lock of index.locks.values()) {
+    const reason = brokenConcurrency(lock.operations) ?? brokenClocks(lock.clocks);
+    if (reason !== undefined) brokenLocks.set(lock.name, reason);
+  }
+  const retired = notRetired(index.operations);
+  const note = broken ?? pairing ?? [...brokenLocks.values()][0] ?? retired;
+  return {
+    result: {
+      invariant: assumptionsName,
+      verdict: note === undefined ? 'held' : 'inconclusive',
+      witness: [],
+      exercised: history.events.length,
+      note: note ?? 'every completion has its invocation, and one operation at a time a worker',
+    },
+    broken: broken ?? pairing,
+    brokenLocks,
+  };
+}
+
+/** A gap in the sequence means that events are missing (a truncated or edited history). */
+function brokenSequence(events: readonly HistoryEvent[]): string | undefined {
+  const at = events.findIndex((event, place) => event.seq !== place);
+  return at === -1
+    ? undefined
+    : `seq is not dense: event ${at} carries seq ${events[at]?.seq ?? '?'}`;
+}
+
+function tooLong(events: readonly HistoryEvent[]): string | undefined {
+  const spans = new Map<string | undefined, { first: bigint; last: bigint }>();
+  for (const { atNs, clock } of events) {
+    const span = spans.get(clock);
+    if (span === undefined) spans.set(clock, { first: atNs, last: atNs });
+    else if (atNs < span.first) span.first = atNs;
+    else if (atNs > span.last) span.last = atNs;
+  }
+  const long = [...spans.values()].some(({ first, last }) => last - first >= longestNs);
+  return long ? 'the history spans more than 104 days: cut it' : undefined;
+}
+
+/** Every completion has exactly one invocation before it, on one clock. */
+function brokenPairing(events: readonly HistoryEvent[]): string | undefined {
+  const open = new Map<string, HistoryEvent | 'closed'>();
+  for (const event of events) {
+    if (event.kind === 'invoke') {
+      if (open.has(event.op)) return `event ${event.seq} uses the operation id "${event.op}" again`;
+      open.set(event.op, event);
+    }
+    if (event.kind !== 'complete') continue;
+    const invoke = open.get(event.op);
+    if (invoke === undefined) return `event ${event.seq} completes "${event.op}", never invoked`;
+    if (invoke === 'closed') return `event ${event.seq} completes "${event.op}" a second time`;
+    if (invoke.clock !== event.clock || event.atNs < invoke.atNs) {
+      return `event ${event.seq} completes "${event.op}" before it was invoked, or on another clock`;
+    }
+    open.set(event.op, 'closed');
+  }
+  return undefined;
+}
+
+/** One operation at a time a worker; its renewals run beside them, one at a time as well. */
+function brokenConcurrency(operations: readonly Operation[]): string | undefined {
+  const busy = new Map<string, Operation>();
+  for (const operation of operations) {
+    const { invoke } = operation;
+    const lane = `${invoke.action === 'renew' ? 'renewals of ' : ''}${invoke.worker}`;
+    const before = busy.get(lane);
+    // After an unknown outcome the worker is free again: it gave up at the completion.
+    if (before !== undefined && invoke.seq < (before.complete?.seq ?? Infinity)) {
+      return `event ${invoke.seq}: ${lane} began an operation while "${before.invoke.op}" was open`;
+    }
+    busy.set(lane, operation);
+  }
+  return undefined;
+}
+
+function brokenClocks(clocks: ReadonlySet<string>): string | undefined {
+  if (clocks.size < 2) return undefined;
+  return `its events are on several clocks (${[...clocks].sort().join(', ')}), which have no common time`;
+}
+
+/**
+ * After an unknown outcome a worker goes on under a new id, unless a confirm cleared it up. No
+ * verdict rests on this (an unknown operation stays open for ever), but the run broke its rule.
+ */
+function notRetired(operations: readonly Operation[]): string | undefined {
+  const uncertain = new Map<string, Operation>();
+  for (const operation of operations) {
+    const { invoke, outcome } = operation;
+    const { action, worker, lock } = invoke;
+    const key = `${worker} ${lock}`;
+    const before = uncertain.get(key);
+    const settles = action === 'confirm' || action === 'release';
+    if (before !== undefined && !settles && action !== 'renew') {
+      return `event ${invoke.seq}: worker ${worker} went on after an unknown outcome (event ${before.invoke.seq})`;
+    }
+    if (action === 'confirm' && outcome !== 'unknown') uncertain.delete(key);
+    else if (outcome === 'unknown' && action !== 'renew') uncertain.set(key, operation);
+  }
+  return undefined;
+}

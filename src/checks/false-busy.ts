@@ -1,0 +1,102 @@
+/**
+ * A refused try ("busy") needs somebody who may have held the lock meanwhile: a known grant, from
+ * its acquire's invocation to its release's reply, or an acquire whose reply was lost. A false
+ * refusal costs availability, not safety, so this is judged only when asked for.
+ */
+import type { Checker } from './checker.ts';
+import { count, perLock, type Findings } from './conclude.ts';
+import type { Grant, LockHistory, Operation } from './history.ts';
+import { IntervalList } from './interval-list.ts';
+import { bothSeqs } from './witness.ts';
+
+export const noFalseBusy: Checker = {
+  name: 'no-false-busy',
+  title: 'an acquire is refused only while somebody may hold the lock',
+  onRequest: true,
+  check: (history, spec) => perLock(history, spec, judge),
+};
+
+const busyCodes: ReadonlySet<string> = new Set(['busy', 'held', 'locked']);
+
+/** Whether this acquire was refused because of another holder. */
+export function isBusy({ invoke, outcome, complete }: Operation): boolean {
+  return (
+    invoke.action === 'acquire' && outcome === 'fail' && busyCodes.has(complete?.code ?? 'busy')
+  );
+}
+
+function judge(lock: LockHistory): Findings {
+  const refusals = lock.operations.filter(isBusy);
+  const leased = new IntervalList(
+    lock.grants.map((grant) => possibleHold(grant, leaseLimit(grant))),
+  );
+  const unended = new IntervalList(lock.grants.map((grant) => possibleHold(grant, Infinity)));
+  const meets = (holds: IntervalList<Grant>, one: Operation): boolean =>
+    // Closed intervals: to touch is to meet.
+    holds.firstMeeting(one.startNs - 1, one.replyNs + 1) !== undefined;
+  const alone = refusals.filter((one) => !meets(leased, one));
+  const late = alone.filter((one) => meets(unended, one));
+  const unexplained = unmatched(
+    lock,
+    alone.filter((one) => !meets(unended, one)),
+  );
+  return {
+    violation: unexplained && {
+      witness: bothSeqs(unexplained),
+      note: `${unexplained.invoke.worker} was refused although nobody can have held the lock`,
+    },
+    doubt:
+      late.length === 0
+        ? undefined
+        : `possible violation: ${count(late.length, 'refusal')} after the last lease must have ended`,
+    exercised: refusals.length,
+    held: `${count(refusals.length, 'refusal')}, each with a possible holder`,
+    idle: 'no acquire was refused',
+  };
+}
+
+function possibleHold(grant: Grant, limitNs: number): { from: number; to: number; value: Grant } {
+  const released = grant.release?.outcome === 'ok' ? grant.release.replyNs : Infinity;
+  const to = Math.max(grant.startNs + 1, Math.min(released, limitNs));
+  return { from: grant.startNs, to, value: grant };
+}
+
+/** A lease counts at the latest from the reply that gave or renewed it. */
+function leaseLimit(grant: Grant): number {
+  if (grant.leaseMs === undefined) return Infinity;
+  const given = grant.renewals.at(-1)?.replyNs ?? grant.grantedNs;
+  return given + grant.leaseMs * 1e6;
+}
+
+/**
+ * Refusals that met no known grant lie in gaps between grants. One lost acquire, invoked before
+ * any refusal of a gap was answered, explains that whole gap and no other; so with the gaps in
+ * order of their first answer, the k-th needs k lost acquires begun by then.
+ */
+function unmatched(lock: LockHistory, alone: readonly Operation[]): Operation | undefined {
+  const starts = lock.grants.map(({ startNs }) => startNs).sort((a, b) => a - b);
+  const gaps = new Map<number, Operation>();
+  for (const refusal of alone) {
+    const gap = countUpTo(starts, refusal.startNs);
+    const first = gaps.get(gap);
+    if (first === undefined || refusal.replyNs < first.replyNs) gaps.set(gap, refusal);
+  }
+  const lost = lock.operations
+    .filter(({ invoke, outcome }) => invoke.action === 'acquire' && outcome === 'unknown')
+    .map(({ startNs }) => startNs)
+    .sort((a, b) => a - b);
+  const inOrder = [...gaps.values()].sort((a, b) => a.replyNs - b.replyNs);
+  return inOrder.find((refusal, index) => countUpTo(lost, refusal.replyNs) < index + 1);
+}
+
+/** How many of the sorted numbers are at most `limit`. */
+function countUpTo(sorted: readonly number[], limit: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? Infinity) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
