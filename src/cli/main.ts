@@ -1,11 +1,11 @@
 /** The command line: builds the program, loads the command that was named, maps errors to exit codes. */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { exitCodes, InternalError, type ExitCode } from '../domain/errors.ts';
 import { printable, redactSecrets } from '../reports/escape.ts';
 import { commands, completeCommand, type CommandEntry } from './commands/index.ts';
 import { exitCodeHelp, reportError } from './exit.ts';
 import { processIo, type Io } from './io.ts';
+import { version } from './version.ts';
 
 /** Runs one command line and ends the process with its exit code; never throws. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -98,9 +98,4 @@ function hidePasswords(argv: readonly string[]): void {
   const line = argv.join(' ');
   const safe = redactSecrets(line);
   if (safe !== line) process.title = safe;
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

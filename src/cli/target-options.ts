@@ -46,15 +46,7 @@ export function addTargetOptions(command: Command): Command {
  * @throws {UsageError} no target, several targets, a bad URL or an unreadable password file
  */
 export async function openTarget(options: TargetOptions, io: Io): Promise<Backend> {
-  const [url, ...more] = targetUrls(options, io);
-  if (url === undefined || more.length > 0) {
-    throw new UsageError(`this command takes one target, not ${more.length + 1}`, {
-      code: 'several-targets',
-      hint: 'name one with --target',
-      definite: true,
-    });
-  }
-  return open(url, await givenPassword(options, io), options);
+  return open(oneUrl(options, io), await givenPassword(options, io), options);
 }
 
 /**
@@ -66,6 +58,14 @@ export async function openTargets(options: TargetOptions, io: Io): Promise<reado
   const backends: Backend[] = [];
   for (const url of targetUrls(options, io)) backends.push(await open(url, password, options));
   return backends;
+}
+
+/**
+ * The one target named by flag or environment, with its password, not opened.
+ * @throws {UsageError} as `openTarget`
+ */
+export async function namedTarget(options: TargetOptions, io: Io): Promise<Target> {
+  return withPassword(parseTarget(oneUrl(options, io)), await givenPassword(options, io));
 }
 
 /** Opens the target, hands it to `use`, and closes it whatever happens. */
@@ -92,6 +92,16 @@ function withoutPassword(url: string): string {
   return url.replace(/:\/\/([^/:@]*):.*@/, (_match, user: string) =>
     user === '' ? '://' : `://${user}@`,
   );
+}
+
+function oneUrl(options: TargetOptions, io: Io): string {
+  const [url, ...more] = targetUrls(options, io);
+  if (url !== undefined && more.length === 0) return url;
+  throw new UsageError(`this command takes one target, not ${more.length + 1}`, {
+    code: 'several-targets',
+    hint: 'name one with --target',
+    definite: true,
+  });
 }
 
 function targetUrls(options: TargetOptions, io: Io): readonly string[] {

@@ -21,3 +21,21 @@ export function shellQuote(argument: string): string {
   if (/^[\w%+,./:=@-]+$/.test(argument)) return argument;
   return `'${argument.replaceAll("'", "'\\''")}'`;
 }
+
+/** Text for XML content and attributes. Characters that XML 1.0 cannot carry become escapes. */
+export function escapeXml(text: string): string {
+  return printable(text)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&apos;')
+    .replaceAll('\n', '&#10;');
+}
+
+/** Text for a Markdown line or table cell: nothing in it is markup, and it stays on one line. */
+export function escapeMarkdown(text: string): string {
+  return printable(text)
+    .replace(/[\\`*_{}[\]<>#|~!&]/g, '\\$&')
+    .replaceAll('\n', ' ');
+}

@@ -18,41 +18,49 @@ export async function deadPort(): Promise<number> {
   return server.port;
 }
 
-export interface RelayedConnection {
-  /** From now on nothing that the server says on this connection reaches the client. */
+export interface Relay extends TestServer {
+  /** From now on nothing that the server says reaches the client. */
   swallowReplies(): void;
-  /** The same for every connection, also later ones. */
-  swallowAllReplies(): void;
+  /** Closes the connections that are open, and carries new ones faithfully. */
+  cut(): void;
 }
 
 /** Carries bytes between clients and `upstreamPort`; `onRequest` sees what clients send. */
 export async function relay(
   upstreamPort: number,
-  onRequest: (bytes: Buffer, connection: RelayedConnection) => void,
-): Promise<TestServer> {
-  let silent = false;
-  return listen((client) => {
-    let swallowing = false;
+  onRequest: (bytes: Buffer, relay: Pick<Relay, 'swallowReplies'>) => void = () => undefined,
+): Promise<Relay> {
+  let swallowing = false;
+  const pairs = new Set<readonly [Socket, Socket]>();
+  const controls = {
+    swallowReplies: () => {
+      swallowing = true;
+    },
+    cut: () => {
+      swallowing = false;
+      for (const pair of pairs) for (const socket of pair) socket.destroy();
+    },
+  };
+  const server = await listen((client) => {
     const upstream = connect(upstreamPort, '127.0.0.1');
-    const control = {
-      swallowReplies: () => {
-        swallowing = true;
-      },
-      swallowAllReplies: () => {
-        silent = true;
-      },
-    };
+    const pair = [client, upstream] as const;
+    pairs.add(pair);
     client.on('data', (bytes) => {
-      onRequest(bytes, control);
+      onRequest(bytes, controls);
       upstream.write(bytes);
     });
     upstream.on('data', (bytes) => {
-      if (!swallowing && !silent) client.write(bytes);
+      if (!swallowing) client.write(bytes);
     });
-    upstream.on('error', () => client.destroy());
-    upstream.on('close', () => client.destroy());
-    client.on('close', () => upstream.destroy());
+    for (const socket of pair) {
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => {
+        pairs.delete(pair);
+        for (const other of pair) other.destroy();
+      });
+    }
   });
+  return { ...server, ...controls };
 }
 
 async function listen(onConnection: (socket: Socket) => void): Promise<TestServer> {

@@ -115,14 +115,12 @@ export class RedisConnection implements Sender {
         await client.connect();
         return pipeline(client, commands);
       };
-      const drop = (): void => {
-        client.disconnect();
-      };
-      const answers = await withDeadline(connectAndGreet, {
-        drop,
-        timeoutMs: this.#options.connectTimeoutMs,
+      const answers = await withDeadline(
+        connectAndGreet,
+        client,
+        this.#options.connectTimeoutMs,
         at,
-      });
+      );
       checkHandshake(commands, answers, at);
       if (this.#closed) throw new Error('closed');
     } catch (error) {
@@ -161,17 +159,12 @@ export class RedisConnection implements Sender {
   }
 
   #bind(client: RedisClient, cause: () => Error | undefined): Session {
-    const drop = (): void => {
-      client.disconnect();
-      // Its socket closes a little later; until then ioredis still calls it ready.
-      if (this.#current?.client === client) this.#current = undefined;
-    };
     const run = async <T>(work: () => Promise<T>, how: RequestOptions): Promise<T> => {
       const at = this.#context(how.doing ?? 'read');
       const timeoutMs = how.timeoutMs ?? this.#options.requestTimeoutMs;
       if (how.signal.aborted) throw interrupted();
       try {
-        return await withDeadline(work, { drop, timeoutMs, at, signal: how.signal });
+        return await withDeadline(work, client, timeoutMs, at, how.signal);
       } catch (error) {
         throw toFencepostError(isClosed(error) ? (cause() ?? error) : error, at);
       }
@@ -248,24 +241,21 @@ function checkHandshake(
  */
 async function withDeadline<T>(
   work: () => Promise<T>,
-  limit: {
-    readonly drop: () => void;
-    readonly timeoutMs: number;
-    readonly at: ErrorContext;
-    readonly signal?: AbortSignal;
-  },
+  client: RedisClient,
+  timeoutMs: number,
+  at: ErrorContext,
+  signal?: AbortSignal,
 ): Promise<T> {
-  const { drop, timeoutMs, at, signal } = limit;
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   const cut = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(requestTimeout(timeoutMs, at));
-      drop();
+      client.disconnect();
     }, timeoutMs);
     onAbort = () => {
       reject(interrupted());
-      drop();
+      client.disconnect();
     };
     signal?.addEventListener('abort', onAbort, { once: true });
   });

@@ -40,5 +40,5 @@ async function beginCrash({ worker, nowNs }: FaultContext): Promise<ActiveFault>
       holds: left.length === 0,
     },
   ];
-  return { target: `worker ${worker.id}`, evidence, end: () => Promise.resolve([]) };
+  return { target: worker.id, evidence, end: () => Promise.resolve([]) };
 }

@@ -21,7 +21,7 @@ export interface FaultContext {
 
 /** A fault that is on. */
 export interface ActiveFault {
-  /** Whom it hit, for people: `worker A`. */
+  /** Whom it hit: the worker's id, or the server's name. */
   readonly target: string;
   /** Proof that it began. Evidence that came out the wrong way is in it, with `holds: false`. */
   readonly evidence: readonly Evidence[];

@@ -52,7 +52,7 @@ async function beginPause(context: FaultContext, send: SendSignal): Promise<Acti
     await groupWhen(worker, (group) => !group.some(isStopped));
     return [still, idle, await beats.evidence(resumingNs, nowNs)];
   };
-  return { target: `worker ${worker.id}`, evidence, end: () => (ending ??= end()) };
+  return { target: worker.id, evidence, end: () => (ending ??= end()) };
 }
 
 function isStopped({ state }: ProcessFacts): boolean {

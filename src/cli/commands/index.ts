@@ -35,6 +35,21 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./release.ts')).registerRelease,
   },
   {
+    name: 'run',
+    summary: 'run chaos scenarios and judge whether locks and business kept their promises',
+    load: async () => (await import('./run.ts')).registerRun,
+  },
+  {
+    name: 'report',
+    summary: 'show a finished run again',
+    load: async () => (await import('./report.ts')).registerReport,
+  },
+  {
+    name: 'heal',
+    summary: 'undo what an interrupted run left behind',
+    load: async () => (await import('./heal.ts')).registerHeal,
+  },
+  {
     name: 'completion',
     summary: 'print the completion script of a shell',
     load: async () => (await import('./completion.ts')).registerCompletion,

@@ -1,0 +1,38 @@
+/** Driver of throwaway servers: one lab for each cell, gone with it. */
+import { UsageError } from '../../domain/errors.ts';
+import { parseTarget, type BackendKind } from '../../domain/target.ts';
+import type { LabSystem } from '../../lab/lab.ts';
+import { startLab } from '../../lab/start-lab.ts';
+import type { Driver } from './driver.ts';
+
+/** Systems that the lab starts, by kind of target. */
+const systems: Readonly<Partial<Record<BackendKind, LabSystem>>> = {
+  redis: 'redis',
+  etcd: 'etcd',
+  zookeeper: 'zookeeper',
+};
+
+/** @param env tells where servers and records are */
+export function labDriver(env: Readonly<Record<string, string | undefined>>): Driver {
+  return {
+    async open(kind, signal) {
+      const system = systems[kind];
+      if (system === undefined) {
+        throw new UsageError(`the lab cannot start a ${kind}`, {
+          code: 'unknown-system',
+          hint: `it starts ${Object.values(systems).join(', ')}`,
+          definite: true,
+        });
+      }
+      const lab = await startLab({ system, members: 1, options: {} }, { env, signal });
+      return {
+        target: parseTarget(lab.target),
+        throwaway: true,
+        adopt: (group) => {
+          lab.adopt(group);
+        },
+        close: () => lab.stop(),
+      };
+    },
+  };
+}

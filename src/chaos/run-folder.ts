@@ -1,0 +1,108 @@
+/** The folder of a run: what was planned, seen and judged, as files; and `latest` beside it. */
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import type { History } from '../domain/event.ts';
+import { UsageError } from '../domain/errors.ts';
+import type { RunReport } from '../domain/run-report.ts';
+
+/** Makes `OUT/RUN_ID` and points `OUT/latest` to it. @throws {UsageError} `bad-out` */
+export function makeRunFolder(out: string, runId: string): string {
+  const folder = join(out, runId);
+  try {
+    mkdirSync(folder, { recursive: true });
+    pointLatest(out, runId);
+  } catch (cause) {
+    throw new UsageError(`cannot write the run's folder "${folder}"`, {
+      code: 'bad-out',
+      hint: 'name another one with --out',
+      cause,
+      definite: true,
+    });
+  }
+  return folder;
+}
+
+/** Replaced in one step: two runs at once leave one of their links, never none. */
+function pointLatest(out: string, runId: string): void {
+  const draft = join(out, `.latest-${runId}`);
+  symlinkSync(runId, draft);
+  renameSync(draft, join(out, 'latest'));
+}
+
+/** Writes a file of the run; a name with folders makes them. */
+export function writeRunFile(folder: string, name: string, text: string): void {
+  const file = join(folder, name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+/** JSON for files: 64-bit numbers as decimal strings. */
+export function toJson(value: unknown, indent?: number): string {
+  return JSON.stringify(
+    value,
+    (_key, item: unknown) => (typeof item === 'bigint' ? String(item) : item),
+    indent,
+  );
+}
+
+/** History format v1: the header line, then one event a line. */
+export function historyLines({ header, events }: History): string {
+  return [header, ...events].map((line) => `${toJson(line)}\n`).join('');
+}
+
+/** The faults alone, one event a line. */
+export function faultLines({ events }: History): string {
+  return events
+    .filter(({ kind }) => kind === 'fault')
+    .map((line) => `${toJson(line)}\n`)
+    .join('');
+}
+
+const shape = z.custom<RunReport>(
+  (value) =>
+    z
+      .looseObject({ schemaVersion: z.literal(1), runId: z.string(), cells: z.array(z.unknown()) })
+      .safeParse(value).success,
+);
+
+/**
+ * Reads the report of a finished run.
+ * @param run a run's folder, its id under `out`, or `latest`
+ * @throws {UsageError} `no-run`
+ */
+export function readRun(run: string, out: string): RunReport {
+  for (const folder of [join(out, run), run]) {
+    const text = readText(join(folder, 'run.json'));
+    if (text === undefined) continue;
+    const parsed = shape.safeParse(parseJson(text));
+    if (parsed.success) return parsed.data;
+    throw new UsageError(`"${join(folder, 'run.json')}" is not the report of a run`, {
+      code: 'no-run',
+      definite: true,
+    });
+  }
+  throw new UsageError(`there is no finished run "${basename(run)}"`, {
+    code: 'no-run',
+    hint: `give the folder of a run, an id in ${out}, or latest`,
+    definite: true,
+  });
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    // Not there: the next place is tried.
+    return undefined;
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Said by the caller, with the file's name.
+    return undefined;
+  }
+}

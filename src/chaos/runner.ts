@@ -1,0 +1,287 @@
+/**
+ * Runs scenarios over columns: plans first, then every cell with its controls, at most three
+ * executions at once, and joins what came out. Order of phases, nothing else.
+ */
+import { randomBytes } from 'node:crypto';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { Interrupted, TargetError, PermissionError } from '../domain/errors.ts';
+import type {
+  ArmReport,
+  CellReport,
+  ControlReport,
+  RunReport,
+  StepReport,
+} from '../domain/run-report.ts';
+import type { ControlSpec, Scenario } from '../domain/scenario.ts';
+import { displayTarget } from '../domain/target.ts';
+import type { LockProtocol } from '../protocols/protocol.ts';
+import { openProtocol } from '../protocols/registry.ts';
+import { runArm } from './arm.ts';
+import type { Driver, Site } from './drivers/driver.ts';
+import type { Fault } from './faults/fault.ts';
+import { findFault as shippedFault } from './faults/registry.ts';
+import { planCell, planControl, planRun, type Column, type RunPlan } from './plan.ts';
+import { faultLines, historyLines, writeRunFile } from './run-folder.ts';
+import { UndoJournal, type Environment } from './undo-journal.ts';
+import {
+  cellOutcome,
+  controlProblems,
+  joinOutcomes,
+  judgeControl,
+  runExitCode,
+} from './verdicts.ts';
+import { startWatchdog } from './watchdog.ts';
+
+export interface RunRequest {
+  readonly scenarios: readonly Scenario[];
+  readonly columns: readonly Column[];
+  readonly repeat: number;
+  readonly seed: string;
+  readonly controls: boolean;
+  readonly resourceUrl: string | undefined;
+  /** Version of this program. */
+  readonly tool: string;
+}
+
+export interface RunContext {
+  readonly driver: Driver;
+  readonly runId: string;
+  /** Made before; every file of the run goes there. */
+  readonly folder: string;
+  readonly env: Environment;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+  /** Faults by name; tests put broken ones here. Default: the shipped ones. */
+  readonly findFault?: (name: string) => Fault | undefined;
+}
+
+/** One step of one execution came to its end. */
+export interface Progress {
+  readonly cell: string;
+  readonly arm: string;
+  readonly done: number;
+  readonly total: number;
+  readonly step: StepReport;
+}
+
+interface Cell {
+  readonly scenario: Scenario;
+  readonly column: Column;
+  readonly protocol: LockProtocol;
+  readonly round: number;
+  readonly folderName: string;
+}
+
+const executionsAtOnce = 3;
+
+/** All values, or the first failure once everything has ended: nothing goes on behind the undo. */
+async function allEnded<T extends readonly unknown[]>(promises: {
+  readonly [Key in keyof T]: Promise<T[Key]>;
+}): Promise<T> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}
+
+/** Id of a new run: sorts by time. */
+export function newRunId(now: Date): string {
+  const stamp = now.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
+  return `${stamp}-${randomBytes(2).toString('hex')}`;
+}
+
+/**
+ * What the run would do. Touches nothing.
+ * @throws {UsageError} a protocol that does not exist or does not run on a column
+ */
+export async function planScenarios(
+  request: Pick<RunRequest, 'scenarios' | 'columns' | 'repeat' | 'seed'>,
+): Promise<RunPlan> {
+  const cells = await cellsOf({ ...request, repeat: 1 });
+  return planRun(
+    request.seed,
+    request.repeat,
+    cells.map(({ scenario, column, protocol }) =>
+      planCell(scenario, column, protocol, shippedFault),
+    ),
+  );
+}
+
+async function cellsOf(
+  request: Pick<RunRequest, 'scenarios' | 'columns' | 'repeat'>,
+): Promise<readonly Cell[]> {
+  const { scenarios, columns, repeat } = request;
+  const single = scenarios.length * columns.length * repeat === 1;
+  const cells: Cell[] = [];
+  for (const scenario of scenarios) {
+    for (const column of columns) {
+      const protocol = await openProtocol(column.protocol ?? scenario.protocol, column.kind);
+      for (let round = 1; round <= repeat; round += 1) {
+        const name = `${scenario.name}-${column.name}${repeat > 1 ? `-${round}` : ''}`;
+        cells.push({ scenario, column, protocol, round, folderName: single ? '.' : name });
+      }
+    }
+  }
+  return cells;
+}
+
+/** Runs everything and undoes everything; never throws for what a target or scenario did. */
+export async function runScenarios(
+  request: RunRequest,
+  plan: RunPlan,
+  context: RunContext,
+): Promise<RunReport> {
+  const startedAt = new Date();
+  const cells = await cellsOf(request);
+  const journal = await UndoJournal.open(context.env, context.runId, context.folder);
+  const watchdog = startWatchdog(journal.file);
+  const run = new Run(request, context, journal);
+  let reports: readonly CellReport[];
+  try {
+    const cellsAtOnce = pLimit(executionsAtOnce);
+    reports = await Promise.all(cells.map((cell) => cellsAtOnce(() => run.cell(cell))));
+  } finally {
+    if (journal.close()) watchdog.stop();
+  }
+  const undoFailed = run.undoFailures.length > 0;
+  const outcome = joinOutcomes(reports);
+  return {
+    schemaVersion: 1,
+    runId: context.runId,
+    tool: request.tool,
+    startedAt: startedAt.toISOString(),
+    tookMs: Date.now() - startedAt.getTime(),
+    seed: request.seed,
+    planHash: plan.hash,
+    outcome,
+    exitCode: runExitCode(outcome, undoFailed),
+    undoFailed,
+    cells: reports,
+  };
+}
+
+class Run {
+  readonly undoFailures: string[] = [];
+  readonly #request: RunRequest;
+  readonly #context: RunContext;
+  readonly #journal: UndoJournal;
+  readonly #executions: LimitFunction = pLimit(executionsAtOnce);
+
+  constructor(request: RunRequest, context: RunContext, journal: UndoJournal) {
+    this.#request = request;
+    this.#context = context;
+    this.#journal = journal;
+  }
+
+  async cell(cell: Cell): Promise<CellReport> {
+    const { driver, signal } = this.#context;
+    let site: Site | undefined;
+    let report: CellReport;
+    try {
+      signal.throwIfAborted();
+      site = await driver.open(cell.column.kind, signal);
+      report = await this.#onSite(cell, site);
+    } catch (error) {
+      report = this.#notRun(cell, site, error);
+    }
+    await site?.close();
+    return report;
+  }
+
+  async #onSite(cell: Cell, site: Site): Promise<CellReport> {
+    const [main, ...controls] = await allEnded([
+      this.#arm(cell, site, undefined),
+      ...cell.scenario.controls.map((control) => this.#control(cell, site, control)),
+    ]);
+    const problems = [...main.problems, ...controlProblems(main, controls)];
+    const outcome = cellOutcome(main, problems);
+    return { ...this.#head(cell, site), outcome, problems, main, controls };
+  }
+
+  async #control(cell: Cell, site: Site, control: ControlSpec): Promise<ControlReport> {
+    const { mutate } = control;
+    const { how, reason } = planControl(control, cell.protocol);
+    if (how === 'prevented') {
+      return { mutate, result: 'prevented', note: reason ?? '', arm: undefined };
+    }
+    if (!this.#request.controls) {
+      return { mutate, result: 'not-run', note: '--no-controls', arm: undefined };
+    }
+    return judgeControl(control, await this.#arm(cell, site, mutate));
+  }
+
+  #arm(cell: Cell, site: Site, mutation: string | undefined): Promise<ArmReport> {
+    return this.#executions(async () => {
+      const { folder, runId, signal, onProgress, findFault = shippedFault } = this.#context;
+      const { seed, tool, resourceUrl } = this.#request;
+      const arm = mutation ?? 'main';
+      const folderName =
+        mutation === undefined ? cell.folderName : `${cell.folderName}/control-${mutation}`;
+      const total = cell.scenario.steps.length;
+      let done = 0;
+      const { scenario, protocol } = cell;
+      const { target, throwaway } = site;
+      writeRunFile(folder, `${folderName}/history.jsonl`, '');
+      const result = await runArm(
+        {
+          scenario,
+          arm,
+          mutation,
+          protocol,
+          target,
+          throwaway,
+          resourceUrl,
+          seed,
+          runId,
+          tool,
+          folder: `${folder}/${folderName}`,
+          folderName,
+        },
+        {
+          journal: this.#journal,
+          signal,
+          findFault,
+          adopt: (group) => {
+            site.adopt(group);
+          },
+          onStep: (step) => {
+            done += 1;
+            onProgress({ cell: cell.column.name, arm, done, total, step });
+          },
+        },
+      );
+      this.undoFailures.push(...result.undoFailures);
+      writeRunFile(folder, `${folderName}/history.jsonl`, historyLines(result.history));
+      writeRunFile(folder, `${folderName}/faults.jsonl`, faultLines(result.history));
+      return result.report;
+    });
+  }
+
+  #head(
+    cell: Cell,
+    site: Site | undefined,
+  ): Pick<CellReport, 'scenario' | 'title' | 'column' | 'protocol' | 'target' | 'round'> {
+    const { scenario, column, protocol, round } = cell;
+    return {
+      scenario: scenario.name,
+      title: scenario.title,
+      column: column.name,
+      protocol: protocol.id,
+      target: site === undefined ? '' : displayTarget(site.target),
+      round,
+    };
+  }
+
+  /** @throws what is neither the target's doing nor Ctrl-C */
+  #notRun(cell: Cell, site: Site | undefined, error: unknown): CellReport {
+    const interrupted = error instanceof Interrupted || this.#context.signal.aborted;
+    const unreachable = error instanceof TargetError || error instanceof PermissionError;
+    if (!interrupted && !unreachable) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    return {
+      ...this.#head(cell, site),
+      outcome: interrupted ? 'interrupted' : 'unreachable',
+      problems: [interrupted ? 'interrupted' : message],
+      main: undefined,
+      controls: [],
+    };
+  }
+}

@@ -1,0 +1,281 @@
+/** Sets up what an arm needs: observer, resource, workers behind their proxies; each with its undo. */
+import { randomBytes } from 'node:crypto';
+import { FencepostError } from '../domain/errors.ts';
+import { displayTarget, redactUrl } from '../domain/target.ts';
+import { stringToText } from '../domain/text.ts';
+import type { LockObserver } from '../protocols/protocol.ts';
+import { startResourceServer } from '../resources/resource-server.ts';
+import type { LedgerRow, ResourceServer } from '../resources/resource.ts';
+import { Actor } from './actor.ts';
+import type { ArmContext, ArmRequest } from './arm-request.ts';
+import { FaultLog } from './fault-log.ts';
+import { LagMeter } from './lag-meter.ts';
+import { LockWatch } from './lock-watch.ts';
+import { Recorder } from './recorder.ts';
+import { resourceMutation } from './scenario-schema.ts';
+import type { Undoing } from './undoing.ts';
+import { createWorkerPool } from './worker-pool.ts';
+import { workerProtocolVersion, type InitMessage } from './worker-protocol.ts';
+import { startWorkerProxies } from './worker-proxies.ts';
+import type { WorkerPool } from './worker.ts';
+
+export interface Stage {
+  /** Monotonic ns at which the run's time begins. */
+  readonly originNs: bigint;
+  readonly recorder: Recorder;
+  readonly actors: ReadonlyMap<string, Actor>;
+  readonly watch: LockWatch;
+  readonly faults: FaultLog;
+  readonly lag: LagMeter;
+  /** What went wrong in the set-up without stopping it. */
+  readonly notes: readonly string[];
+  endWorkers(): Promise<void>;
+  /** Reads every attempt that reached the resource into the history. */
+  recordLedger(): Promise<readonly LedgerRow[]>;
+}
+
+const requestTimeoutMs = 2000;
+const readyTimeoutMs = 15_000;
+const pingTimeoutMs = 5000;
+const heartbeatEveryMs = 50;
+const watchEvery = { share: 80, leastMs: 10, mostMs: 100 } as const;
+
+/** @throws {TargetError} when service or resource cannot be reached, or a worker does not start */
+export async function setUpStage(
+  request: ArmRequest,
+  context: ArmContext,
+  undoing: Undoing,
+): Promise<Stage> {
+  const { scenario, protocol } = request;
+  // Random: runs never share a key, also with what an earlier one left.
+  const prefix = `fencepost-run-${randomBytes(5).toString('hex')}`;
+  const lock = `${prefix}/${scenario.lock.name}`;
+  const observer = await openObserver(request, prefix, undoing);
+  const notes = await steadyState(request, observer, `${prefix}/steady-state`);
+  const resource = await openResource(request, undoing);
+  const originNs = process.hrtime.bigint();
+  const recorder = new Recorder(headerOf(request), originNs);
+  const watch = new LockWatch({
+    observer,
+    lock,
+    witness: protocol.fenceSource ?? `${protocol.family} record`,
+    recorder,
+    everyMs: watchInterval(scenario.lock.leaseMs),
+  });
+  const pool = createWorkerPool();
+  undoing.push('worker pool', () => pool.close());
+  const world = { request, context, undoing, pool, resource, recorder, lock, originNs };
+  const started = await Promise.all(scenario.workers.map((id) => startActor(id, world)));
+  const actors = new Map(started.map((actor) => [actor.id, actor]));
+  const clocks = await checkClocks(started);
+  watch.start();
+  undoing.push('observer loop', () => watch.stop());
+  const { journal, findFault, signal } = context;
+  return {
+    originNs,
+    recorder,
+    actors,
+    watch,
+    faults: new FaultLog({ recorder, journal, findFault, signal }),
+    lag: new LagMeter(started, heartbeatEveryMs),
+    notes: [...notes, ...clocks],
+    endWorkers: () => pool.close(),
+    recordLedger: () => recordLedger(resource, recorder, lock, scenario.resource.kind),
+  };
+}
+
+function headerOf(request: ArmRequest): ConstructorParameters<typeof Recorder>[0] {
+  const { scenario, runId, tool, seed, mutation } = request;
+  return {
+    runId,
+    scenario: scenario.name,
+    tool,
+    seed,
+    clock: 'host-monotonic',
+    accept: mutation === resourceMutation ? 'any' : scenario.resource.accept,
+  };
+}
+
+function watchInterval(leaseMs: number): number {
+  const { share, leastMs, mostMs } = watchEvery;
+  return Math.min(mostMs, Math.max(leastMs, Math.round(leaseMs / share)));
+}
+
+async function openObserver(
+  request: ArmRequest,
+  prefix: string,
+  undoing: Undoing,
+): Promise<LockObserver> {
+  const { protocol, target, throwaway } = request;
+  const clientName = 'fencepost-observer';
+  const observer = await protocol.observe({ target, requestTimeoutMs, clientName });
+  undoing.push('observer', () => observer.close());
+  undoing.announce(
+    `keys under ${prefix} on ${displayTarget(target)}`,
+    {
+      type: 'remove-keys',
+      protocol: protocol.id,
+      target: displayTarget(target),
+      prefix,
+      throwaway,
+    },
+    () => observer.cleanUp(prefix),
+  );
+  return observer;
+}
+
+/** The target must work before we blame anything on a fault: one grant, seen and given back. */
+async function steadyState(
+  request: ArmRequest,
+  observer: LockObserver,
+  lock: string,
+): Promise<string[]> {
+  const { protocol, target, scenario } = request;
+  const context = { target, requestTimeoutMs, clientName: 'fencepost-probe', mutation: undefined };
+  const client = await protocol.connect(context);
+  try {
+    const owner = stringToText(`probe.${randomBytes(6).toString('hex')}`);
+    const { leaseMs } = scenario.lock;
+    const taken = await client.acquire({ lock, owner, leaseMs, waitMs: 0 });
+    if (taken.outcome !== 'ok') return [`no steady state: acquire ended ${taken.code}`];
+    const held = await observer.state(lock);
+    const released = await client.release(lock, taken.grant);
+    const after = await observer.state(lock);
+    if (held.kind !== 'held' || held.owner !== owner) {
+      return ['no steady state: the observer did not see a lock that was granted'];
+    }
+    if (released.outcome !== 'ok' || after.kind !== 'absent') {
+      return ['no steady state: a lock that was released stayed'];
+    }
+    return [];
+  } finally {
+    await client.close();
+  }
+}
+
+async function openResource(request: ArmRequest, undoing: Undoing): Promise<ResourceServer> {
+  const { resourceUrl, folder, mutation, scenario } = request;
+  const run = `r${randomBytes(6).toString('hex')}`;
+  const started: { server?: ResourceServer } = {};
+  const stop = async (): Promise<void> => {
+    await started.server?.stop();
+  };
+  if (resourceUrl === undefined) undoing.push('resource', stop);
+  else {
+    const url = redactUrl(resourceUrl);
+    undoing.announce(`schema fencepost_${run} on ${url}`, { type: 'drop-schema', url, run }, stop);
+  }
+  const server = await startResourceServer({
+    accept: mutation === resourceMutation ? 'any' : scenario.resource.accept,
+    url: resourceUrl,
+    folder,
+    run,
+  });
+  started.server = server;
+  return server;
+}
+
+interface World {
+  readonly request: ArmRequest;
+  readonly context: ArmContext;
+  readonly undoing: Undoing;
+  readonly pool: WorkerPool;
+  readonly resource: ResourceServer;
+  readonly recorder: Recorder;
+  readonly lock: string;
+  readonly originNs: bigint;
+}
+
+async function startActor(id: string, world: World): Promise<Actor> {
+  const { request, context, undoing, pool, resource, recorder, lock, originNs } = world;
+  const { scenario, protocol, target } = request;
+  const { endpoint } = resource;
+  const proxies = await startWorkerProxies(id, target, protocol, endpoint, originNs);
+  undoing.push(`proxies of ${id}`, () => proxies.close());
+  const handle = await pool.start(
+    initMessage(id, request, lock, proxies.serviceUrl, proxies.resource.endpoint),
+    {},
+    readyTimeoutMs,
+    (group) => {
+      undoing.announce(`worker ${id} (pid ${group.pid})`, { type: 'kill-group', group }, () =>
+        pool.close(),
+      );
+      context.adopt(group);
+    },
+  );
+  const { leaseMs } = scenario.lock;
+  return new Actor({ handle, proxies, recorder, lock, leaseMs, resource: scenario.resource.kind });
+}
+
+function initMessage(
+  workerId: string,
+  request: ArmRequest,
+  lock: string,
+  service: string,
+  resource: InitMessage['resource'],
+): InitMessage {
+  const { protocol, mutation, scenario, seed } = request;
+  return {
+    type: 'init',
+    version: workerProtocolVersion,
+    workerId,
+    protocol: protocol.id,
+    service,
+    resource,
+    mutation: mutation === undefined || mutation === resourceMutation ? null : mutation,
+    lock,
+    leaseMs: scenario.lock.leaseMs,
+    renewEveryMs: scenario.lock.renewEveryMs ?? null,
+    requestTimeoutMs,
+    heartbeatEveryMs,
+    seed,
+  };
+}
+
+/** Without a shared clock no times of that worker may be compared. */
+async function checkClocks(actors: readonly Actor[]): Promise<readonly string[]> {
+  const checks = await Promise.all(
+    actors.map(async ({ id, handle }) => {
+      try {
+        const { shared } = await handle.checkClock(pingTimeoutMs);
+        return shared ? [] : [`worker ${id} does not read this machine's monotonic clock`];
+      } catch (error) {
+        if (error instanceof FencepostError) return [error.message];
+        throw error;
+      }
+    }),
+  );
+  return checks.flat();
+}
+
+async function recordLedger(
+  server: ResourceServer,
+  recorder: Recorder,
+  lock: string,
+  resource: string,
+): Promise<readonly LedgerRow[]> {
+  const about = {
+    kind: 'observation',
+    process: 'observer',
+    source: 'resource',
+    lock,
+    resource,
+    witness: 'ledger',
+  } as const;
+  const rows = await server.ledger();
+  for (const row of rows) {
+    recorder.record({
+      ...about,
+      fact: 'effect-row',
+      owner: row.owner,
+      ...(row.fence === undefined ? {} : { fence: row.fence }),
+      order: row.seq,
+      business: row.action,
+      subject: row.subject,
+      effectId: row.operationId,
+      accepted: row.accepted && !row.replayed,
+    });
+  }
+  recorder.record({ ...about, fact: 'read-to-end' });
+  return rows;
+}

@@ -1,0 +1,192 @@
+/** The work of `run`: read scenarios, choose columns, plan, run, write the folder, render. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkers } from '../../checks/registry.ts';
+import { labDriver } from '../../chaos/drivers/lab.ts';
+import { liveDriver } from '../../chaos/drivers/live.ts';
+import { requireCleanJournals } from '../../chaos/heal.ts';
+import { makeRunFolder, writeRunFile } from '../../chaos/run-folder.ts';
+import { newRunId, planScenarios, runScenarios, type Progress } from '../../chaos/runner.ts';
+import { parseScenario } from '../../chaos/scenario-schema.ts';
+import type { Driver } from '../../chaos/drivers/driver.ts';
+import type { Column } from '../../chaos/plan.ts';
+import { exitCodes, UsageError, type ExitCode } from '../../domain/errors.ts';
+import type { RunReport } from '../../domain/run-report.ts';
+import type { Scenario } from '../../domain/scenario.ts';
+import type { BackendKind } from '../../domain/target.ts';
+import { protocolIds, protocolTargets } from '../../protocols/registry.ts';
+import { toJsonText } from '../../reports/json.ts';
+import { renderJunit } from '../../reports/junit.ts';
+import { renderPlan } from '../../reports/run-plan.ts';
+import { version } from '../version.ts';
+import type { Io } from '../io.ts';
+import { progressOn } from '../output.ts';
+import { namedTarget, type TargetOptions } from '../target-options.ts';
+import { printRun, type RunFormat } from './run-output.ts';
+
+export interface RunOptions extends TargetOptions {
+  readonly lab?: true;
+  readonly matrix?: string;
+  readonly seed?: string;
+  readonly repeat: number;
+  readonly out: string;
+  readonly junit?: string;
+  readonly resource?: string;
+  readonly controls: boolean;
+  readonly dryRun?: true;
+  readonly output: RunFormat;
+}
+
+/** Runs the scenarios of `files` and renders what came out. */
+export async function run(
+  files: readonly string[],
+  options: RunOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const scenarios = files.map(readScenario);
+  const seed = options.seed ?? commonSeed(scenarios) ?? randomBytes(4).readUInt32BE().toString();
+  const { driver, columns } = await chooseSite(options, io);
+  const request = {
+    scenarios,
+    columns,
+    repeat: options.repeat,
+    seed,
+    controls: options.controls,
+    resourceUrl: options.resource,
+    tool: version(),
+  };
+  const plan = await planScenarios(request);
+  if (options.dryRun === true) {
+    await io.out(options.output === 'json' ? `${toJsonText(plan)}\n` : renderPlan(plan));
+    return exitCodes.ok;
+  }
+  await requireCleanJournals(io.env);
+  const runId = newRunId(new Date());
+  const folder = makeRunFolder(options.out, runId);
+  writeRunFile(folder, 'plan.json', `${toJsonText(plan)}\n`);
+  io.err(`fencepost: run ${runId}, seed ${seed}\n`);
+  const progress = progressOn(io);
+  const onProgress = (step: Progress): void => {
+    tell(step, progress, io);
+  };
+  const { env, signal } = io;
+  const report = await runScenarios(request, plan, {
+    driver,
+    runId,
+    folder,
+    env,
+    signal,
+    onProgress,
+  });
+  progress.clear();
+  writeResults(report, folder, options.junit);
+  await printRun(report, options.output, io);
+  io.err(`fencepost: report in ${join(folder, 'run.json')}\n`);
+  return exitOf(report);
+}
+
+function readScenario(file: string): Scenario {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    throw new UsageError(`cannot read the scenario "${file}": ${code}`, {
+      code: 'no-scenario',
+      hint: 'give the path of a YAML file, such as scenarios/paused-holder-resumes.yaml',
+      cause,
+      definite: true,
+    });
+  }
+  const known = Object.fromEntries(checkers.map(({ name, levels }) => [name, levels ?? []]));
+  return parseScenario(text, file, known);
+}
+
+function commonSeed(scenarios: readonly Scenario[]): string | undefined {
+  return scenarios.find(({ seed }) => seed !== undefined)?.seed;
+}
+
+interface ChosenSite {
+  readonly driver: Driver;
+  readonly columns: readonly Column[];
+}
+
+async function chooseSite(options: RunOptions, io: Io): Promise<ChosenSite> {
+  const named = options.target !== undefined;
+  if (options.lab === true) {
+    if (named) {
+      throw new UsageError('--lab and --target exclude each other', {
+        code: 'which-target',
+        hint: 'leave one of them out',
+        definite: true,
+      });
+    }
+    return { driver: labDriver(io.env), columns: columnsOf(options.matrix ?? 'redis', undefined) };
+  }
+  if (!named && io.env['FENCEPOST_TARGET'] === undefined) {
+    throw new UsageError('a run needs servers', {
+      code: 'no-target',
+      hint: 'add --lab for throwaway servers, or --target redis://HOST:PORT',
+      definite: true,
+    });
+  }
+  const target = await namedTarget(options, io);
+  return {
+    driver: liveDriver(target),
+    columns: columnsOf(options.matrix ?? target.kind, target.kind),
+  };
+}
+
+const labKinds: readonly BackendKind[] = ['redis', 'etcd', 'zookeeper'];
+
+/** @param only the kind of the one target there is; undefined: the lab starts any */
+function columnsOf(list: string, only: BackendKind | undefined): readonly Column[] {
+  const kinds = only === undefined ? labKinds : [only];
+  const possible = kinds.filter((kind) => protocolIds(kind).length > 0);
+  if (list === 'all') {
+    return possible.map((kind) => ({ name: kind, kind, protocol: undefined }));
+  }
+  return list.split(',').map((word) => columnOf(word.trim(), kinds));
+}
+
+function columnOf(word: string, kinds: readonly BackendKind[]): Column {
+  const kind = kinds.find((known) => known === word);
+  if (kind !== undefined) return { name: kind, kind, protocol: undefined };
+  const target = protocolTargets(word)?.find((known) => kinds.includes(known));
+  if (target !== undefined) return { name: word, kind: target, protocol: word };
+  const known = [...kinds, ...kinds.flatMap((each) => protocolIds(each)), 'all'];
+  throw new UsageError(`"${word}" is not a column of the matrix`, {
+    code: 'unknown-column',
+    hint: `here it may be ${known.join(', ')}`,
+    definite: true,
+  });
+}
+
+function tell(
+  { cell, arm, done, total, step }: Progress,
+  line: ReturnType<typeof progressOn>,
+  io: Io,
+): void {
+  const name = arm === 'main' ? cell : `${cell}, control ${arm}`;
+  if (done < total) {
+    line.show(`${name}  ${done}/${total}  ${step.text}`);
+    return;
+  }
+  line.clear();
+  const reached =
+    step.status === 'not-reached' ? 'ended early' : `${((step.atMs ?? 0) / 1000).toFixed(1)} s`;
+  io.err(`fencepost: ${name}  ${done}/${total}  ${reached}\n`);
+}
+
+function writeResults(report: RunReport, folder: string, junit: string | undefined): void {
+  const xml = renderJunit(report);
+  writeRunFile(folder, 'run.json', `${toJsonText(report)}\n`);
+  writeRunFile(folder, 'junit.xml', xml);
+  if (junit !== undefined) writeFileSync(junit, xml);
+}
+
+/** The report carries a plain number, so that it can be read again from its file. */
+function exitOf(report: RunReport): ExitCode {
+  return Object.values(exitCodes).find((code) => code === report.exitCode) ?? exitCodes.bug;
+}

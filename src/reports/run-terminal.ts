@@ -1,0 +1,149 @@
+/** A finished run on a terminal: timeline, table of verdicts, and what is missing for a pass. */
+import type {
+  CellReport,
+  InvariantReport,
+  RunReport,
+  TimelineEntry,
+} from '../domain/run-report.ts';
+import { printable } from './escape.ts';
+import type { Paint } from './paint.ts';
+import {
+  byScenario,
+  cellName,
+  controlText,
+  notPassed,
+  summaryText,
+  verdictText,
+} from './run-words.ts';
+import { displayWidth, padCells } from './width.ts';
+
+/** Every line of the report, without line breaks. */
+export function renderRun(report: RunReport, paint: Paint): readonly string[] {
+  const lines: string[] = [];
+  for (const cells of byScenario(report).values())
+    lines.push(...scenarioLines(cells, report, paint));
+  lines.push(...problemLines(report, paint));
+  const summary = summaryText(report);
+  lines.push(report.outcome === 'passed' ? paint.good(summary) : paint.bad(summary));
+  return lines;
+}
+
+/** Notes may quote servers, workers and libraries: made harmless, on one line. */
+function clean(text: string): string {
+  return printable(text).replaceAll('\n', ' ');
+}
+
+function scenarioLines(
+  cells: readonly CellReport[],
+  report: RunReport,
+  paint: Paint,
+): readonly string[] {
+  const [first] = cells;
+  if (first === undefined) return [];
+  const title = clean(`${first.scenario}: ${first.title}`);
+  const told = cells.filter((cell) => cell === first || cell.outcome !== 'passed');
+  return [
+    `${paint.heading(title)}   ${paint.faint(`seed ${clean(report.seed)}`)}`,
+    '',
+    ...told.flatMap((cell) => [...timelineLines(cell, paint), '']),
+    ...verdictTable(cells, paint),
+    '',
+  ];
+}
+
+function timelineLines(cell: CellReport, paint: Paint): readonly string[] {
+  const entries = cell.main?.timeline ?? [];
+  const name = padCells(cell.column, 9);
+  const blank = ' '.repeat(displayWidth(name));
+  const width = Math.max(22, ...entries.map(({ text }) => displayWidth(text)));
+  return entries.map((entry, index) => {
+    const at = (entry.atMs / 1000).toFixed(2).padStart(6);
+    const text = padCells(clean(entry.text), width);
+    return `  ${index === 0 ? name : blank}${at} ${text}  ${resultText(entry, paint)}`.trimEnd();
+  });
+}
+
+function resultText({ tone, result: raw }: TimelineEntry, paint: Paint): string {
+  const result = clean(raw);
+  switch (tone) {
+    case 'plain':
+      return result;
+    case 'fault':
+      return paint.faint(result);
+    case 'refused':
+      return `REFUSED ${result}`;
+    case 'bad':
+      return paint.bad(result);
+  }
+}
+
+interface Row {
+  readonly title: string;
+  readonly cells: readonly { readonly text: string; readonly tone: 'good' | 'warn' | 'bad' }[];
+}
+
+function verdictTable(cells: readonly CellReport[], paint: Paint): readonly string[] {
+  const rows = [...invariantRows(cells), ...controlRows(cells)];
+  const heads = cells.map((cell) =>
+    cell.round > 1 ? `${cell.column} ${cell.round}` : cell.column,
+  );
+  const first = Math.max(...rows.map(({ title }) => displayWidth(title)), 0);
+  const widths = heads.map((head, at) =>
+    Math.max(displayWidth(head), ...rows.map((row) => displayWidth(row.cells[at]?.text ?? ''))),
+  );
+  const heading = heads.map((head, at) => padCells(head, widths[at] ?? 0)).join('  ');
+  return [
+    `  ${' '.repeat(first)}  ${heading}`.trimEnd(),
+    ...rows.map(({ title, cells: texts }) => {
+      const line = texts.map(({ text, tone }, at) => paint[tone](padCells(text, widths[at] ?? 0)));
+      return `  ${padCells(title, first)}  ${line.join('  ')}`.trimEnd();
+    }),
+  ];
+}
+
+function invariantRows(cells: readonly CellReport[]): readonly Row[] {
+  const names = new Set(
+    cells.flatMap(({ main }) => (main?.invariants ?? []).map(({ invariant }) => invariant)),
+  );
+  return [...names].map((name) => ({
+    title: clean(name.replace(':', ' ')),
+    cells: cells.map(({ main, outcome }) => {
+      const found = main?.invariants.find(({ invariant }) => invariant === name);
+      if (found === undefined) return { text: outcome, tone: 'warn' };
+      return { text: verdictText(found), tone: toneOf(found) };
+    }),
+  }));
+}
+
+function toneOf({ verdict, expected, reportOnly }: InvariantReport): 'good' | 'warn' | 'bad' {
+  if (reportOnly || verdict === expected) return 'good';
+  return verdict === 'violated' || verdict === 'held' ? 'bad' : 'warn';
+}
+
+function controlRows(cells: readonly CellReport[]): readonly Row[] {
+  const names = new Set(cells.flatMap(({ controls }) => controls.map(({ mutate }) => mutate)));
+  return [...names].map((name) => ({
+    title: clean(`control ${name}`),
+    cells: cells.map(({ controls }) => {
+      const found = controls.find(({ mutate }) => mutate === name);
+      if (found === undefined) return { text: 'not run', tone: 'warn' };
+      const good = found.result === 'went-red' || found.result === 'prevented';
+      return { text: controlText(found), tone: good ? 'good' : 'bad' };
+    }),
+  }));
+}
+
+/** Witness of each violation, and everything that stands between a cell and a pass. */
+function problemLines(report: RunReport, paint: Paint): readonly string[] {
+  return notPassed(report).flatMap((cell) => [
+    paint.heading(cellName(cell, report)),
+    ...(cell.main?.invariants ?? [])
+      .filter(({ reportOnly, verdict, expected }) => !reportOnly && verdict !== expected)
+      .flatMap((invariant) => [
+        clean(`  ${invariant.invariant}: ${verdictText(invariant)}: ${invariant.note}`),
+        ...invariant.witnessLines.map((line) => clean(`      ${line}`)),
+      ]),
+    ...cell.problems.map((problem) => clean(`  ${problem}`)),
+    '',
+  ]);
+}
