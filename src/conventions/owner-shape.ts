@@ -28,23 +28,23 @@ export function weakness(value: Text): string | undefined {
 }
 
 /**
- * A run of sixteen letters and digits, a UUID or base64, with the mix that generated ids have: four
- * digits, or capitals among small letters. Bytes that are no text (`\xNN`) are random bytes.
+ * A UUID, or a run of twelve characters with the mix that generated ids have: four digits, or
+ * capitals among small letters. Hyphens end a run: `app-7d4b9c6f5-x2x9z` names a pod, not a grant.
+ * Bytes that are no text (`\xNN`) are random bytes.
  */
 function hasRandomRun(value: Text): boolean {
   if (value.length < 16) return false;
-  if (/(?:\\x[0-9a-f]{2}.*?){4}/.test(value)) return true;
-  return /[A-Za-z0-9+/_=-]{16}/.test(value) && (value.match(longRun) ?? []).some(isMixed);
+  if (uuid.test(value) || rawBytes.test(value)) return true;
+  return (value.match(longRun) ?? []).some(
+    (run) => fourDigits.test(run) || (mixedCase.test(run) && (run.length >= 20 || /\d/.test(run))),
+  );
 }
 
-const longRun = /[A-Za-z0-9+/_=-]{16,}/g;
+const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
+const rawBytes = /(?:\\x[0-9a-f]{2}.*?){4}/;
+const longRun = /[A-Za-z0-9+/_=]{12,}/g;
 const fourDigits = /(?:\d[^\d]*){4}/;
 const mixedCase = /[A-Z].*[a-z].*[A-Z]|[a-z].*[A-Z].*[a-z]/;
-
-function isMixed(run: string): boolean {
-  if (fourDigits.test(run)) return true;
-  return mixedCase.test(run) && (run.length >= 20 || /\d/.test(run));
-}
 
 const address =
   /(?<![\d.])((?:\d{1,3}\.){3}\d{1,3})(?::(\d{1,5}))?(?![\d.])|@([A-Za-z][A-Za-z0-9.-]*)(?::|$)/;
