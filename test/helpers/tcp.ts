@@ -18,49 +18,41 @@ export async function deadPort(): Promise<number> {
   return server.port;
 }
 
-export interface Relay extends TestServer {
-  /** From now on nothing that the server says reaches the client. */
+export interface RelayedConnection {
+  /** From now on nothing that the server says on this connection reaches the client. */
   swallowReplies(): void;
-  /** Closes the connections that are open, and carries new ones faithfully. */
-  cut(): void;
+  /** The same for every connection, also later ones. */
+  swallowAllReplies(): void;
 }
 
 /** Carries bytes between clients and `upstreamPort`; `onRequest` sees what clients send. */
 export async function relay(
   upstreamPort: number,
-  onRequest: (bytes: Buffer, relay: Pick<Relay, 'swallowReplies'>) => void = () => undefined,
-): Promise<Relay> {
-  let swallowing = false;
-  const pairs = new Set<readonly [Socket, Socket]>();
-  const controls = {
-    swallowReplies: () => {
-      swallowing = true;
-    },
-    cut: () => {
-      swallowing = false;
-      for (const pair of pairs) for (const socket of pair) socket.destroy();
-    },
-  };
-  const server = await listen((client) => {
+  onRequest: (bytes: Buffer, connection: RelayedConnection) => void,
+): Promise<TestServer> {
+  let silent = false;
+  return listen((client) => {
+    let swallowing = false;
     const upstream = connect(upstreamPort, '127.0.0.1');
-    const pair = [client, upstream] as const;
-    pairs.add(pair);
+    const control = {
+      swallowReplies: () => {
+        swallowing = true;
+      },
+      swallowAllReplies: () => {
+        silent = true;
+      },
+    };
     client.on('data', (bytes) => {
-      onRequest(bytes, controls);
+      onRequest(bytes, control);
       upstream.write(bytes);
     });
     upstream.on('data', (bytes) => {
-      if (!swallowing) client.write(bytes);
+      if (!swallowing && !silent) client.write(bytes);
     });
-    for (const socket of pair) {
-      socket.on('error', () => socket.destroy());
-      socket.on('close', () => {
-        pairs.delete(pair);
-        for (const other of pair) other.destroy();
-      });
-    }
+    upstream.on('error', () => client.destroy());
+    upstream.on('close', () => client.destroy());
+    client.on('close', () => upstream.destroy());
   });
-  return { ...server, ...controls };
 }
 
 async function listen(onConnection: (socket: Socket) => void): Promise<TestServer> {

@@ -115,12 +115,14 @@ export class RedisConnection implements Sender {
         await client.connect();
         return pipeline(client, commands);
       };
-      const answers = await withDeadline(
-        connectAndGreet,
-        client,
-        this.#options.connectTimeoutMs,
+      const drop = (): void => {
+        client.disconnect();
+      };
+      const answers = await withDeadline(connectAndGreet, {
+        drop,
+        timeoutMs: this.#options.connectTimeoutMs,
         at,
-      );
+      });
       checkHandshake(commands, answers, at);
       if (this.#closed) throw new Error('closed');
     } catch (error) {
@@ -159,12 +161,17 @@ export class RedisConnection implements Sender {
   }
 
   #bind(client: RedisClient, cause: () => Error | undefined): Session {
+    const drop = (): void => {
+      client.disconnect();
+      // Its socket closes a little later; until then ioredis still calls it ready.
+      if (this.#current?.client === client) this.#current = undefined;
+    };
     const run = async <T>(work: () => Promise<T>, how: RequestOptions): Promise<T> => {
       const at = this.#context(how.doing ?? 'read');
       const timeoutMs = how.timeoutMs ?? this.#options.requestTimeoutMs;
       if (how.signal.aborted) throw interrupted();
       try {
-        return await withDeadline(work, client, timeoutMs, at, how.signal);
+        return await withDeadline(work, { drop, timeoutMs, at, signal: how.signal });
       } catch (error) {
         throw toFencepostError(isClosed(error) ? (cause() ?? error) : error, at);
       }
@@ -241,21 +248,24 @@ function checkHandshake(
  */
 async function withDeadline<T>(
   work: () => Promise<T>,
-  client: RedisClient,
-  timeoutMs: number,
-  at: ErrorContext,
-  signal?: AbortSignal,
+  limit: {
+    readonly drop: () => void;
+    readonly timeoutMs: number;
+    readonly at: ErrorContext;
+    readonly signal?: AbortSignal;
+  },
 ): Promise<T> {
+  const { drop, timeoutMs, at, signal } = limit;
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   const cut = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(requestTimeout(timeoutMs, at));
-      client.disconnect();
+      drop();
     }, timeoutMs);
     onAbort = () => {
       reject(interrupted());
-      client.disconnect();
+      drop();
     };
     signal?.addEventListener('abort', onAbort, { once: true });
   });
