@@ -1,8 +1,7 @@
 /** Opens the proxies of one worker: to each endpoint of the lock service, and to the resource. */
-import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
-import { displayTarget, type Endpoint, type Target, type TlsOptions } from '../domain/target.ts';
+import { displayTarget, type Endpoint, type Target } from '../domain/target.ts';
 import type { WireFormat } from '../protocols/protocol.ts';
+import { tlsOptions } from '../protocols/tls-options.ts';
 import {
   linesFraming,
   rawFraming,
@@ -70,13 +69,4 @@ function serviceUrl(target: Target, endpoints: Target['endpoints']): string {
   const user = encodeURIComponent(target.username ?? '');
   const secret = encodeURIComponent(target.password.reveal());
   return shown.replace(/^([a-z+]+:\/\/)(?:[^@/]*@)?/, (_, scheme) => `${scheme}${user}:${secret}@`);
-}
-
-function tlsOptions({ caFile, certFile, keyFile, serverName }: TlsOptions): ConnectionOptions {
-  return {
-    ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
-    ...(certFile === undefined ? {} : { cert: readFileSync(certFile) }),
-    ...(keyFile === undefined ? {} : { key: readFileSync(keyFile) }),
-    ...(serverName === undefined ? {} : { servername: serverName }),
-  };
 }

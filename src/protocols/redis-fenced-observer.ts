@@ -49,10 +49,11 @@ class FencedObserver implements LockObserver {
       this.#link.send('EVAL', observe, 3, keys.lock, keys.fence, keys.history),
       `lock ${lock}`,
     );
-    const [now, owner, fence, ttl] = items(value);
+    const [now, owner, fence, ttl, lease] = items(value);
     const held = typeof owner === 'string' ? owner : undefined;
     const ttlMs = typeof ttl === 'bigint' && ttl >= 0n ? Number(ttl) : undefined;
-    this.#track(lock).add({ atMs: Number(now), owner: held, ttlMs });
+    const leaseMs = typeof lease === 'string' ? Number(lease) : undefined;
+    this.#track(lock).add({ atMs: Number(now), owner: held, ttlMs, leaseMs });
     if (held === undefined) return { kind: 'absent' };
     return { kind: 'held', owner: held, fence: toFence(fence), ttlMs, record: keys.lock };
   }

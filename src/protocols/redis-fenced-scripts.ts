@@ -107,7 +107,9 @@ export const release = releaseWith(ownerCheck);
 export const releaseAnyone = releaseWith(existenceCheck);
 
 export const observe = `-- fencepost:observe
--- KEYS: lock record, fence counter, history stream. Returns {now, owner, fence, pttl}; no owner: absent.
+-- KEYS: lock record, fence counter, history stream. Returns {now, owner, fence, pttl,
+-- leaseMs}; no owner: absent.
 ${readKeys}
 ${serverNow}
-return {tostring(now), owner, fence, redis.call('PTTL', KEYS[1])}`;
+return {tostring(now), owner, fence, redis.call('PTTL', KEYS[1]),
+  redis.call('HGET', KEYS[1], '${field.leaseMs}')}`;

@@ -3,13 +3,12 @@
  * one call is one request on the wire. After a request without an answer the connection is out of
  * step; it is dropped, and the next request opens another.
  */
-import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
 import { Redis, type RedisOptions } from 'ioredis';
 import { PermissionError, TargetError, UsageError } from '../domain/errors.ts';
-import { displayTarget, type Target, type TlsOptions } from '../domain/target.ts';
+import { displayTarget, type Target } from '../domain/target.ts';
 import { bytesToText, stringToText, type Text } from '../domain/text.ts';
 import type { Reply } from './protocol.ts';
+import { tlsOptions } from './tls-options.ts';
 
 /** A server's reply with every byte string turned into `Text`; integers are bigint. */
 export type RedisValue = Text | bigint | undefined | readonly RedisValue[];
@@ -68,6 +67,13 @@ export async function openRedisLink(options: LinkOptions): Promise<RedisLink> {
     throw new UsageError(`${displayTarget(target)} is not a single Redis server`, {
       code: 'protocol-target',
       hint: 'this protocol runs on redis:// and rediss:// targets',
+      definite: true,
+    });
+  }
+  if (!/^\d{0,5}$/.test(target.path)) {
+    throw new UsageError(`${displayTarget(target)} names no database number`, {
+      code: 'protocol-target',
+      hint: 'write redis://host:port/0',
       definite: true,
     });
   }
@@ -181,15 +187,6 @@ function redisOptions({ target, requestTimeoutMs, clientName }: LinkOptions) {
     ...(target.password === undefined ? {} : { password: target.password.reveal() }),
     ...(target.tls === undefined ? {} : { tls: tlsOptions(target.tls) }),
   } satisfies RedisOptions;
-}
-
-function tlsOptions({ caFile, certFile, keyFile, serverName }: TlsOptions): ConnectionOptions {
-  return {
-    ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
-    ...(certFile === undefined ? {} : { cert: readFileSync(certFile) }),
-    ...(keyFile === undefined ? {} : { key: readFileSync(keyFile) }),
-    ...(serverName === undefined ? {} : { servername: serverName }),
-  };
 }
 
 class DeadlinePassed extends Error {

@@ -72,15 +72,21 @@ export interface Look {
   readonly owner: OwnerToken | undefined;
   /** Undefined: no TTL, or no record. */
   readonly ttlMs: number | undefined;
+  /** Lease as granted or last renewed, where the record says: less than that left has fallen. */
+  readonly leaseMs: number | undefined;
 }
 
 interface Seen {
   first: Look;
   last: Look;
-  /** The time left became shorter between two looks without a renewal in between. */
+  /** The time left was seen to run down: between two looks, or below the lease in the record. */
   fell: boolean;
   /** First look that no longer showed this owner. */
   goneAtMs: number | undefined;
+}
+
+function hasFallen(look: Look, fromMs: number | undefined): boolean {
+  return look.ttlMs !== undefined && look.ttlMs < (fromMs ?? -Infinity);
 }
 
 /** Remembers what the looks at one lock showed of each owner. */
@@ -94,10 +100,11 @@ export class LockTrack {
     if (look.owner === undefined) return;
     const seen = this.#seen.get(look.owner);
     if (seen === undefined) {
-      this.#seen.set(look.owner, { first: look, last: look, fell: false, goneAtMs: undefined });
+      const fell = hasFallen(look, look.leaseMs);
+      this.#seen.set(look.owner, { first: look, last: look, fell, goneAtMs: undefined });
       return;
     }
-    seen.fell ||= (look.ttlMs ?? Infinity) < (seen.last.ttlMs ?? Infinity);
+    seen.fell ||= hasFallen(look, look.leaseMs) || hasFallen(look, seen.last.ttlMs);
     seen.last = look;
     seen.goneAtMs = undefined;
   }

@@ -184,7 +184,7 @@ class SetNxObserver implements LockObserver {
     const [now, owner, ttl] = items(await reply);
     const held = typeof owner === 'string' ? owner : undefined;
     const ttlMs = typeof ttl === 'bigint' && ttl >= 0n ? Number(ttl) : undefined;
-    this.#track(lock).add({ atMs: Number(now), owner: held, ttlMs });
+    this.#track(lock).add({ atMs: Number(now), owner: held, ttlMs, leaseMs: undefined });
     if (held === undefined) return { kind: 'absent' };
     return { kind: 'held', owner: held, fence: undefined, ttlMs, record: lock };
   }

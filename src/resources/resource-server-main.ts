@@ -115,12 +115,15 @@ async function main(settings: ServerSettings): Promise<void> {
       process.stdout.write(`${JSON.stringify({ port: address.port })}\n`);
     }
   });
-  process.stdin.on('end', () => {
-    void leave(database);
-  });
+  for (const end of ['SIGTERM', 'SIGHUP'] as const) process.on(end, () => void leave(database));
+  process.stdin.on('end', () => void leave(database));
 }
 
+let leaving = false;
+
 async function leave(database: Database): Promise<void> {
+  if (leaving) return;
+  leaving = true;
   try {
     await database.drop();
     await database.close();
@@ -130,6 +133,9 @@ async function leave(database: Database): Promise<void> {
     process.exit(1);
   }
 }
+
+// Ctrl-C reaches the whole terminal group; the run still has books to read before it stops us.
+process.on('SIGINT', () => undefined);
 
 const settingsLines = new LineSplitter();
 process.stdin.setEncoding('utf8');

@@ -115,7 +115,6 @@ export const rowsReply = z.union([
   z.object({ requestId: z.string(), rows: z.array(sqlRow) }),
   z.object({ requestId: z.string(), error: z.string() }),
 ]);
-export type RowsReply = z.infer<typeof rowsReply>;
 
 /**
  * Refusals, all definite: the business state is as before (a refusal is in the ledger, though).
@@ -186,6 +185,3 @@ export interface ResourceServer {
   /** Ends the process. With a URL the run's schema is dropped. Idempotent. */
   stop(): Promise<void>;
 }
-
-/** Starts the resource process; resolves when it serves. Implemented by resource-server.ts. */
-export type StartResourceServer = (options: ResourceOptions) => Promise<ResourceServer>;
