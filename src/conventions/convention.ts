@@ -159,6 +159,8 @@ export interface RedisConvention extends ConventionBase<RedisRecord> {
   helperOf(key: Text): Text | undefined;
   /** Helpers that are worth a row of their own when their lock is gone, e.g. a queue of waiters. */
   outlives?(helper: Text): boolean;
+  /** Globs of the keys by which a listing finds locks whose name matches `pattern`, beside itself. */
+  keysMatching?(pattern: Text): readonly Text[];
   /** The key of the lock that people call `name`, where they differ; the inverse of `nameOf`. */
   keyOf?(name: Text): Text;
   nameOf?(key: Text): Text | undefined;

@@ -53,6 +53,7 @@ export const fencepostFenced: RedisConvention = {
     if (parsed === undefined || parsed.part === 'lock') return undefined;
     return parseText(fencedKeys(parsed.name).lock);
   },
+  keysMatching: (pattern) => [parseText(fencedKeys(pattern).lock)],
   keyOf: (name) => parseText(fencedKeys(name).lock),
   nameOf(key) {
     const parsed = parseFencedKey(key);

@@ -39,6 +39,7 @@ export const redisson: RedisConvention = {
     // The latch's name ends in a request id: `redisson_unlock_latch:{name}:<id>`.
     return nameAfterPrefix(latchPrefix, dropLastPart(key));
   },
+  keysMatching: (pattern) => [prefixed(queuePrefix, pattern)],
   outlives: (helper) => helper.startsWith(`${queuePrefix}:`),
   decode,
   release,

@@ -5,12 +5,16 @@ import type { Text } from './text.ts';
 export const defaultLockPatterns: readonly string[] = ['*lock*', '*mutex*', '*lease*', '*leader*'];
 
 /**
- * Compiles patterns into one test of a name. Letters match in either case; a pattern without
- * wildcards is the whole name.
+ * Compiles patterns into one test of a name. A pattern without wildcards is the whole name.
+ * `letters: 'any-case'` is for names that people gave; servers tell cases apart.
  */
-export function globMatcher(patterns: readonly string[]): (name: Text) => boolean {
+export function globMatcher(
+  patterns: readonly string[],
+  letters: 'any-case' | 'exact' = 'any-case',
+): (name: Text) => boolean {
   if (patterns.length === 0) return () => false;
-  const union = new RegExp(`^(?:${patterns.map(toRegExp).join('|')})$`, 'isu');
+  const flags = letters === 'exact' ? 'su' : 'isu';
+  const union = new RegExp(`^(?:${patterns.map(toRegExp).join('|')})$`, flags);
   return (name) => union.test(name);
 }
 

@@ -84,6 +84,16 @@ const replies: readonly Rule[] = [
     ],
   },
   {
+    sign: /^(?:MOVED|ASK|CROSSSLOT|CLUSTERDOWN|TRYAGAIN) /,
+    definite: true,
+    make: (_text, at) => [
+      TargetError,
+      'cluster-node',
+      `${at.display} is one node of a cluster, and this key is not on it`,
+      'use redis+cluster:// with the hosts of the cluster',
+    ],
+  },
+  {
     sign: /^MASTERDOWN/,
     definite: true,
     make: (_text, at) => [

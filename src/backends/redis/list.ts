@@ -9,6 +9,7 @@ import type { LockNote, LockSnapshot } from '../../domain/lock.ts';
 import { globMatcher } from '../../domain/glob.ts';
 import { textToBytes, type Text } from '../../domain/text.ts';
 import type { RedisRecord } from '../../conventions/convention.ts';
+import { redisConventions } from '../../conventions/redis-index.ts';
 import type { ListTally, LockQuery } from '../backend.ts';
 import type { Sender } from './connection.ts';
 import { absentRecord, type Page } from './page.ts';
@@ -38,26 +39,59 @@ export async function* listLocks(
   const context = await world.context();
   const chooser = new Chooser(query, tally);
   const owners = new Recent<string>();
-  const how = { signal };
-  const match = query.pattern === undefined ? undefined : Buffer.from(textToBytes(query.pattern));
   const pace = pacer(query.ratePerSecond, signal);
-  const ask = (cursor: string): Promise<Page> =>
-    world.reader.page({ cursor, match, count: query.ratePerSecond }, how);
+  for (const walk of walksFor(query)) {
+    for await (const page of pagesOf(world, walk, pace, signal)) {
+      const chosen = chooser.choose(page, walk);
+      const complete = await completed(world, chosen, { signal });
+      if (complete.length > 0) yield describe(context, complete, owners);
+    }
+  }
+}
 
+/** One walk through the keyspace; `done` are the keys that an earlier walk has shown. */
+interface Walk {
+  readonly match: Text | undefined;
+  readonly count: number | undefined;
+  readonly done: (key: Text) => boolean;
+}
+
+/** The pattern itself, then the keys of layouts whose locks are called otherwise than their keys. */
+function walksFor({ pattern, ratePerSecond: count }: LockQuery): Walk[] {
+  if (pattern === undefined || pattern === '*') {
+    return [{ match: undefined, count, done: () => false }];
+  }
+  const matches = [
+    pattern,
+    ...redisConventions.flatMap((convention) => convention.keysMatching?.(pattern) ?? []),
+  ];
+  return matches.map((match, index) => ({
+    match,
+    count,
+    done: globMatcher(matches.slice(0, index), 'exact'),
+  }));
+}
+
+/** The pages of one walk; while one is worked on, the next is on its way. */
+async function* pagesOf(
+  world: ListWorld,
+  walk: Walk,
+  pace: (read: number) => Promise<void>,
+  signal: AbortSignal,
+): AsyncGenerator<Page> {
+  const match = walk.match === undefined ? undefined : Buffer.from(textToBytes(walk.match));
+  const ask = (cursor: string): Promise<Page> =>
+    world.reader.page({ cursor, match, count: walk.count }, { signal });
   let next: Promise<Page> | undefined = ask('0');
   try {
     while (next !== undefined) {
       const page: Page = await next;
       await pace(match === undefined ? page.records.length : page.scanned);
       next = page.cursor === '0' ? undefined : ask(page.cursor);
-      tally.read += page.records.length;
-      tally.hidden += page.hidden;
-      const chosen = chooser.choose(page);
-      const complete = await completed(world, chosen, how);
-      if (complete.length > 0) yield describe(context, complete, owners);
+      yield page;
     }
   } finally {
-    // The reader stopped early, or a page failed: the answer still on its way is not needed.
+    // The caller stopped early, or failed: the answer still on its way is not needed.
     next?.catch(() => undefined);
   }
 }
@@ -71,7 +105,9 @@ interface Candidate {
 class Chooser {
   readonly #query: LockQuery;
   readonly #tally: ListTally;
-  readonly #listed = new Recent<Text>();
+  readonly #locks = new Recent<Text>();
+  /** Locks that are gone and have a queue: their own, because the lock may yet turn up. */
+  readonly #orphans = new Recent<Text>();
   readonly #isLockName: (name: Text) => boolean;
 
   constructor(query: LockQuery, tally: ListTally) {
@@ -80,11 +116,16 @@ class Chooser {
     this.#isLockName = globMatcher(query.lockPatterns);
   }
 
-  choose(page: Page): Candidate[] {
+  choose(page: Page, { done }: Walk): Candidate[] {
+    this.#tally.hidden += page.hidden;
     const chosen: Candidate[] = [];
     for (const one of page.records) {
+      if (done(one.key)) continue;
+      this.#tally.read += 1;
       const candidate = this.#judge(one);
-      if (candidate !== undefined && this.#listed.add(candidate.record.key)) chosen.push(candidate);
+      if (candidate === undefined) continue;
+      const shown = candidate.record.type === 'none' ? this.#orphans : this.#locks;
+      if (shown.add(candidate.record.key)) chosen.push(candidate);
     }
     return chosen;
   }

@@ -41,12 +41,6 @@ export async function readServerFacts(sender: Sender, how: RequestOptions): Prom
   };
 }
 
-/** The role alone, asked afresh: cheap enough for every sample. Undefined when it was refused. */
-export function roleOf(reply: unknown): 'primary' | 'replica' | undefined {
-  const word = firstWord(reply);
-  return word === undefined ? undefined : word === 'master' ? 'primary' : 'replica';
-}
-
 /** The view that goes with every answer. */
 export function toServerView(connection: RedisConnection, facts: ServerFacts): ServerView {
   const { info, role } = facts;

@@ -121,6 +121,34 @@ describe('records of every kind', () => {
     });
   });
 
+  test('a fair lock and its queue are one row, in whichever order they are met', async () => {
+    for (let n = 0; n < 50; n += 1) {
+      await raw.rpush(`redisson_lock_queue:{order:${n}}`, 'live-uuid:2');
+      await raw.hset(`order:${n}`, '6e1c2d34-0a1b-4c5d-8e9f-a0b1c2d3e4f5:51', '1');
+    }
+    const rows = await collect(backend.list(everyLock, forever).locks);
+    expect(rows).toHaveLength(50);
+    expect(new Set(rows.map((row) => row.recognition.title))).toEqual(
+      new Set(['Redisson fair lock']),
+    );
+  });
+
+  test('a pattern is about the names that are shown, also where the key is another', async () => {
+    await raw.rpush('redisson_lock_queue:{orders:eu}', 'w-uuid:2');
+    await raw.hset('fencepost:{orders:us}:lock', { owner: 'a', fence: '1', grantedAt: '1' });
+    await raw.set('orders:lock', 'owner');
+    await raw.set('other:lock', 'owner');
+    const names = async (pattern: string): Promise<string[]> => {
+      const query = { ...everyLock, pattern: parseText(pattern) };
+      const rows = await collect(backend.list(query, forever).locks);
+      return rows.map((row) => String(row.ref.name)).sort();
+    };
+    expect(await names('orders*')).toEqual(['orders:eu', 'orders:lock', 'orders:us']);
+    expect(await names('*')).toEqual(['orders:eu', 'orders:lock', 'orders:us', 'other:lock']);
+    expect(await names('*o*')).toEqual(['orders:eu', 'orders:lock', 'orders:us', 'other:lock']);
+    expect(await names('Orders*')).toEqual([]);
+  });
+
   test('in a fair queue the first waiter whose time has not passed is next, and is the one woken', async () => {
     const key = 'order:10';
     const now = Date.now();
