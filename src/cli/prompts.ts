@@ -11,7 +11,10 @@ import type { Io } from './io.ts';
  * @throws {Interrupted} on Ctrl-C or end of input
  */
 export function askLine(question: string, io: Io): Promise<string> {
-  return ask(question, io, process.stderr);
+  const shown = writableTo((text) => {
+    io.err(text);
+  });
+  return ask(question, io, shown);
 }
 
 /**
@@ -20,29 +23,34 @@ export function askLine(question: string, io: Io): Promise<string> {
  * @throws {Interrupted} on Ctrl-C or end of input
  */
 export async function askSecret(question: string, io: Io): Promise<Secret> {
-  const silent = new Writable({
-    write: (_chunk, _encoding, done) => {
+  const shown = writableTo(() => undefined);
+  // The question comes last: before it stands, the terminal no longer echoes what is typed.
+  const answer = ask('', io, shown);
+  if (io.inIsTerminal) io.err(question);
+  try {
+    return new Secret(await answer);
+  } finally {
+    if (io.inIsTerminal) io.err('\n');
+  }
+}
+
+function writableTo(write: (text: string) => void): Writable {
+  return new Writable({
+    write: (chunk: Buffer | string, _encoding, done) => {
+      write(chunk.toString());
       done();
     },
   });
-  requireTerminal(io);
-  io.err(question);
-  const answer = await ask('', io, silent);
-  io.err('\n');
-  return new Secret(answer);
 }
 
-function requireTerminal(io: Io): void {
-  if (io.inIsTerminal) return;
-  throw new UsageError('there is no terminal to ask on', {
-    code: 'no-terminal',
-    hint: 'give the answer as an option; `--help` names it',
-    definite: true,
-  });
-}
-
-async function ask(question: string, io: Io, echo: NodeJS.WritableStream): Promise<string> {
-  requireTerminal(io);
+async function ask(question: string, io: Io, echo: Writable): Promise<string> {
+  if (!io.inIsTerminal) {
+    throw new UsageError('there is no terminal to ask on', {
+      code: 'no-terminal',
+      hint: 'give the answer as an option; `--help` names it',
+      definite: true,
+    });
+  }
   const lines = createInterface({ input: process.stdin, output: echo, terminal: true });
   return new Promise((resolve, reject) => {
     const interrupted = (): void => {

@@ -3,6 +3,8 @@ import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 
 export interface TestServer {
   readonly port: number;
+  /** Connections accepted so far. */
+  accepted(): number;
   stop(): Promise<void>;
 }
 
@@ -57,7 +59,9 @@ export async function relay(
 
 async function listen(onConnection: (socket: Socket) => void): Promise<TestServer> {
   const open = new Set<Socket>();
+  let accepted = 0;
   const server = createServer((socket) => {
+    accepted += 1;
     open.add(socket);
     socket.on('close', () => open.delete(socket));
     socket.on('error', () => socket.destroy());
@@ -68,6 +72,7 @@ async function listen(onConnection: (socket: Socket) => void): Promise<TestServe
   });
   return {
     port: (server.address() as AddressInfo).port,
+    accepted: () => accepted,
     stop: () =>
       new Promise((resolve) => {
         for (const socket of open) socket.destroy();
