@@ -44,10 +44,10 @@ function inconclusive(spec: InvariantSpec, note: string): CheckResult {
   return { invariant, verdict: 'inconclusive', witness: [], exercised: 0, note };
 }
 
-/** A verdict that rests on a broken assumption is none. What was not exercised stays so. */
+/** A verdict that rests on a broken assumption is none: events may be missing, or mean another thing. */
 function distrust(result: CheckResult, assumptions: Assumptions): CheckResult {
   const reason = assumptions.broken ?? assumptions.brokenLocks.get(result.lock ?? '');
-  if (reason === undefined || result.verdict === 'not-exercised') return result;
+  if (reason === undefined) return result;
   const what = result.verdict === 'violated' ? `possible violation (${result.note}); ` : '';
   return {
     ...result,

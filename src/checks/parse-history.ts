@@ -123,15 +123,18 @@ function validate<Value>(
 ): Value {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  if (issue?.code === 'unrecognized_keys') {
-    const key = issue.keys[0] ?? '';
+  const { issues } = parsed.error;
+  // A misspelt field is also a missing one: the misspelling is the more helpful of the two.
+  const stranger = issues.find(({ code }) => code === 'unrecognized_keys');
+  if (stranger?.code === 'unrecognized_keys') {
+    const key = stranger.keys[0] ?? '';
     const fields = Object.keys(lineSchemas[kind].shape);
     const near = nearestName(key, fields);
     fail(line, key, 'unknown-field', `unknown field "${key}" of a ${kind} event`, {
       hint: near === undefined ? `known: ${fields.join(', ')}` : `did you mean "${near}"?`,
     });
   }
+  const issue = issues[0];
   const field = String(issue?.path[0] ?? '');
   fail(line, field, 'bad-history-line', `${field || 'event'}: ${issue?.message ?? 'is wrong'}`, {
     hint: `see --schema, kind "${kind}"`,
