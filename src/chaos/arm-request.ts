@@ -32,5 +32,7 @@ export interface ArmContext {
   readonly findFault: (name: string) => Fault | undefined;
   /** Binds a worker's process group to the throwaway servers. */
   readonly adopt: (group: ProcessIdentity) => void;
+  /** Resolves when the script may begin. */
+  readonly onReady: () => Promise<void>;
   readonly onStep: (step: StepReport) => void;
 }

@@ -65,6 +65,7 @@ async function observe(
   undoing: Undoing,
 ): Promise<Observed> {
   const stage = await setUpStage(request, context, undoing);
+  await context.onReady();
   const limit = AbortSignal.timeout(request.scenario.limits.runMs);
   const script = await runScript({
     scenario: request.scenario,

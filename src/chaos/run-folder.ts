@@ -1,10 +1,10 @@
 /** The folder of a run: what was planned, seen and judged, as files; and `latest` beside it. */
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { z } from 'zod';
 import type { History } from '../domain/event.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { RunReport } from '../domain/run-report.ts';
+import { runReportShape } from './run-report-schema.ts';
 
 /** Makes `OUT/RUN_ID` and points `OUT/latest` to it. @throws {UsageError} `bad-out` */
 export function makeRunFolder(out: string, runId: string): string {
@@ -59,13 +59,6 @@ export function faultLines({ events }: History): string {
     .join('');
 }
 
-const shape = z.custom<RunReport>(
-  (value) =>
-    z
-      .looseObject({ schemaVersion: z.literal(1), runId: z.string(), cells: z.array(z.unknown()) })
-      .safeParse(value).success,
-);
-
 /**
  * Reads the report of a finished run.
  * @param run a run's folder, its id under `out`, or `latest`
@@ -75,7 +68,7 @@ export function readRun(run: string, out: string): RunReport {
   for (const folder of [join(out, run), run]) {
     const text = readText(join(folder, 'run.json'));
     if (text === undefined) continue;
-    const parsed = shape.safeParse(parseJson(text));
+    const parsed = runReportShape.safeParse(parseJson(text));
     if (parsed.success) return parsed.data;
     throw new UsageError(`"${join(folder, 'run.json')}" is not the report of a run`, {
       code: 'no-run',

@@ -16,12 +16,14 @@ import type { ControlSpec, Scenario } from '../domain/scenario.ts';
 import { displayTarget } from '../domain/target.ts';
 import type { LockProtocol } from '../protocols/protocol.ts';
 import { openProtocol } from '../protocols/registry.ts';
+import type { ArmRequest } from './arm-request.ts';
 import { runArm } from './arm.ts';
 import type { Driver, Site } from './drivers/driver.ts';
 import type { Fault } from './faults/fault.ts';
 import { findFault as shippedFault } from './faults/registry.ts';
 import { planCell, planControl, planRun, type Column, type RunPlan } from './plan.ts';
 import { faultLines, historyLines, writeRunFile } from './run-folder.ts';
+import { SetUpGate } from './set-up-gate.ts';
 import { UndoJournal, type Environment } from './undo-journal.ts';
 import {
   cellOutcome,
@@ -164,6 +166,7 @@ class Run {
   readonly #context: RunContext;
   readonly #journal: UndoJournal;
   readonly #executions: LimitFunction = pLimit(executionsAtOnce);
+  readonly #gate = new SetUpGate();
 
   constructor(request: RunRequest, context: RunContext, journal: UndoJournal) {
     this.#request = request;
@@ -210,49 +213,77 @@ class Run {
 
   #arm(cell: Cell, site: Site, mutation: string | undefined): Promise<ArmReport> {
     return this.#executions(async () => {
-      const { folder, runId, signal, onProgress, findFault = shippedFault } = this.#context;
-      const { seed, tool, resourceUrl } = this.#request;
-      const arm = mutation ?? 'main';
-      const folderName =
-        mutation === undefined ? cell.folderName : `${cell.folderName}/control-${mutation}`;
-      const total = cell.scenario.steps.length;
-      let done = 0;
-      const { scenario, protocol } = cell;
-      const { target, throwaway } = site;
+      const { folder } = this.#context;
+      const request = this.#armRequest(cell, site, mutation);
+      const { folderName } = request;
       writeRunFile(folder, `${folderName}/history.jsonl`, '');
-      const result = await runArm(
-        {
-          scenario,
-          arm,
-          mutation,
-          protocol,
-          target,
-          throwaway,
-          resourceUrl,
-          seed,
-          runId,
-          tool,
-          folder: `${folder}/${folderName}`,
-          folderName,
-        },
-        {
+      const result = await this.#afterSetUp((onReady) =>
+        runArm(request, {
           journal: this.#journal,
-          signal,
-          findFault,
+          signal: this.#context.signal,
+          findFault: this.#context.findFault ?? shippedFault,
           adopt: (group) => {
             site.adopt(group);
           },
-          onStep: (step) => {
-            done += 1;
-            onProgress({ cell: cell.column.name, arm, done, total, step });
-          },
-        },
+          onReady,
+          onStep: this.#progressOf(cell, request.arm),
+        }),
       );
       this.undoFailures.push(...result.undoFailures);
       writeRunFile(folder, `${folderName}/history.jsonl`, historyLines(result.history));
       writeRunFile(folder, `${folderName}/faults.jsonl`, faultLines(result.history));
       return result.report;
     });
+  }
+
+  /** Lets `work` through the gate: it calls `onReady` when it has set up, or fails before. */
+  async #afterSetUp<T>(work: (onReady: () => Promise<void>) => Promise<T>): Promise<T> {
+    let inside = true;
+    const leave = (): void => {
+      if (inside) this.#gate.leave();
+      inside = false;
+    };
+    this.#gate.enter();
+    try {
+      return await work(() => {
+        leave();
+        return this.#gate.quiet();
+      });
+    } finally {
+      leave();
+    }
+  }
+
+  #progressOf(cell: Cell, arm: string): (step: StepReport) => void {
+    const total = cell.scenario.steps.length;
+    let done = 0;
+    return (step) => {
+      done += 1;
+      this.#context.onProgress({ cell: cell.column.name, arm, done, total, step });
+    };
+  }
+
+  #armRequest(cell: Cell, site: Site, mutation: string | undefined): ArmRequest {
+    const { folder, runId } = this.#context;
+    const { seed, tool, resourceUrl } = this.#request;
+    const { scenario, protocol } = cell;
+    const { target, throwaway } = site;
+    const folderName =
+      mutation === undefined ? cell.folderName : `${cell.folderName}/control-${mutation}`;
+    return {
+      scenario,
+      arm: mutation ?? 'main',
+      mutation,
+      protocol,
+      target,
+      throwaway,
+      resourceUrl,
+      seed,
+      runId,
+      tool,
+      folder: `${folder}/${folderName}`,
+      folderName,
+    };
   }
 
   #head(

@@ -7,6 +7,7 @@ import type {
   RunOutcome,
 } from '../domain/run-report.ts';
 import type { ControlSpec, InvariantSpec, Scenario } from '../domain/scenario.ts';
+import { formatSpan } from '../domain/span.ts';
 import { joinVerdicts, type CheckResult } from '../domain/verdict.ts';
 import { exitCodes, type ExitCode } from '../domain/errors.ts';
 import { invariantId } from './scenario-invariants.ts';
@@ -25,6 +26,7 @@ export function invariantReports(
     const witness = worst?.witness ?? [];
     return {
       invariant,
+      bound: spec.within === undefined ? undefined : formatSpan(spec.within),
       verdict,
       expected: scenario.expect[invariant] ?? 'held',
       reportOnly,

@@ -13,7 +13,7 @@ export type RunOutcome = 'passed' | 'failed' | 'inconclusive' | 'interrupted' | 
 
 export interface EvidenceReport {
   readonly source: string;
-  readonly atMs: number | undefined;
+  readonly atMs?: number | undefined;
   readonly fact: string;
   readonly proves: string;
   readonly holds: boolean;
@@ -26,7 +26,7 @@ export interface StepReport {
   readonly text: string;
   /** `mismatch`: the reply was not the expected one. `failed`: it could not be carried out. */
   readonly status: 'done' | 'mismatch' | 'failed' | 'not-reached';
-  readonly atMs: number | undefined;
+  readonly atMs?: number | undefined;
   readonly note: string;
 }
 
@@ -35,7 +35,7 @@ export interface FaultReport {
   readonly fault: string;
   readonly target: string;
   readonly beganAtMs: number;
-  readonly endedAtMs: number | undefined;
+  readonly endedAtMs?: number | undefined;
   /** Begun and ended, and all its evidence holds. */
   readonly proven: boolean;
   readonly evidence: readonly EvidenceReport[];
@@ -44,6 +44,8 @@ export interface FaultReport {
 export interface InvariantReport {
   /** `mutual-exclusion:service`, or the bare name. */
   readonly invariant: string;
+  /** Its bound in words: `lease + 2s`; undefined where it has none. */
+  readonly bound?: string | undefined;
   readonly verdict: Verdict;
   readonly expected: Verdict;
   readonly reportOnly: boolean;
@@ -81,7 +83,7 @@ export interface ControlReport {
   readonly mutate: string;
   readonly result: 'went-red' | 'stayed-green' | 'prevented' | 'not-run' | 'inconclusive';
   readonly note: string;
-  readonly arm: ArmReport | undefined;
+  readonly arm?: ArmReport | undefined;
 }
 
 /** One scenario on one column of the matrix. */
@@ -97,7 +99,7 @@ export interface CellReport {
   readonly round: number;
   readonly outcome: RunOutcome;
   readonly problems: readonly string[];
-  readonly main: ArmReport | undefined;
+  readonly main?: ArmReport | undefined;
   readonly controls: readonly ControlReport[];
 }
 

@@ -45,10 +45,13 @@ function scenarioLines(
   return [
     `${paint.heading(title)}   ${paint.faint(`seed ${clean(report.seed)}`)}`,
     '',
-    ...told.flatMap((cell) => [...timelineLines(cell, paint), '']),
-    ...verdictTable(cells, paint),
-    '',
+    ...told.flatMap((cell) => withGap(timelineLines(cell, paint))),
+    ...withGap(verdictTable(cells, paint)),
   ];
+}
+
+function withGap(lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [...lines, ''];
 }
 
 function timelineLines(cell: CellReport, paint: Paint): readonly string[] {
@@ -87,6 +90,7 @@ function verdictTable(cells: readonly CellReport[], paint: Paint): readonly stri
   const heads = cells.map((cell) =>
     cell.round > 1 ? `${cell.column} ${cell.round}` : cell.column,
   );
+  if (rows.length === 0) return [];
   const first = Math.max(...rows.map(({ title }) => displayWidth(title)), 0);
   const widths = heads.map((head, at) =>
     Math.max(displayWidth(head), ...rows.map((row) => displayWidth(row.cells[at]?.text ?? ''))),
@@ -102,17 +106,21 @@ function verdictTable(cells: readonly CellReport[], paint: Paint): readonly stri
 }
 
 function invariantRows(cells: readonly CellReport[]): readonly Row[] {
-  const names = new Set(
-    cells.flatMap(({ main }) => (main?.invariants ?? []).map(({ invariant }) => invariant)),
+  const titles = new Map(
+    cells.flatMap(({ main }) => main?.invariants ?? []).map((one) => [one.invariant, titleOf(one)]),
   );
-  return [...names].map((name) => ({
-    title: clean(name.replace(':', ' ')),
+  return [...titles].map(([name, title]) => ({
+    title,
     cells: cells.map(({ main, outcome }) => {
       const found = main?.invariants.find(({ invariant }) => invariant === name);
       if (found === undefined) return { text: outcome, tone: 'warn' };
       return { text: verdictText(found), tone: toneOf(found) };
     }),
   }));
+}
+
+function titleOf({ invariant, bound }: InvariantReport): string {
+  return clean(invariant.replace(':', ' ') + (bound === undefined ? '' : ` within ${bound}`));
 }
 
 function toneOf({ verdict, expected, reportOnly }: InvariantReport): 'good' | 'warn' | 'bad' {

@@ -16,6 +16,8 @@ type SendSignal = (worker: WorkerHandle, name: 'SIGSTOP' | 'SIGCONT') => Promise
 
 const stopDeadlineMs = 1000;
 const lookEveryMs = 5;
+/** Longer than one tick of the processor-time count. */
+const restMs = 15;
 
 /** @param send how signals are sent; tests break it to see that the evidence notices */
 export function createPause(send: SendSignal): Fault {
@@ -39,7 +41,7 @@ async function beginPause(context: FaultContext, send: SendSignal): Promise<Acti
       definite: true,
     });
   }
-  const before = await groupWhen(worker, (group) => group.every(isStopped));
+  const before = await groupAtRest(worker);
   const beats = new HeartbeatWatch(worker);
   const evidence = [stoppedEvidence(worker, before, nowNs())];
   let ending: Promise<readonly Evidence[]> | undefined;
@@ -72,6 +74,22 @@ async function groupWhen(
   }
 }
 
+/** /proc shows the leading thread; the others come to rest a moment later, and so does their time. */
+async function groupAtRest(worker: WorkerHandle): Promise<readonly ProcessFacts[]> {
+  const deadline = performance.now() + stopDeadlineMs;
+  let group = await groupWhen(worker, (seen) => seen.every(isStopped));
+  for (;;) {
+    await delay(restMs);
+    const again = await openProcessReader().readGroup(worker.group.pid);
+    if (cpuMs(again) === cpuMs(group) || performance.now() > deadline) return again;
+    group = again;
+  }
+}
+
+function cpuMs(group: readonly ProcessFacts[]): number {
+  return group.reduce((sum, facts) => sum + facts.cpuMs, 0);
+}
+
 function stoppedEvidence(
   worker: WorkerHandle,
   group: readonly ProcessFacts[],
@@ -93,10 +111,8 @@ function idleEvidence(
   after: readonly ProcessFacts[],
   atNs: bigint,
 ): Evidence {
-  const cpu = (group: readonly ProcessFacts[]): number =>
-    group.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
   const pids = (group: readonly ProcessFacts[]): string => group.map(({ pid }) => pid).join(',');
-  const usedMs = cpu(after) - cpu(before);
+  const usedMs = cpuMs(after) - cpuMs(before);
   return {
     source: openProcessReader().source,
     atNs,

@@ -174,6 +174,7 @@ function tell(
     return;
   }
   line.clear();
+  if (io.signal.aborted) return;
   const reached =
     step.status === 'not-reached' ? 'ended early' : `${((step.atMs ?? 0) / 1000).toFixed(1)} s`;
   io.err(`fencepost: ${name}  ${done}/${total}  ${reached}\n`);
