@@ -46,9 +46,15 @@ module.exports = {
       'backends-know-conventions-and-domain',
       '',
       '^src/backends/[^/]+/',
-      '^src/(backends|conventions|domain)/',
+      '^src/(backends|clients|conventions|domain)/',
     ),
-    only('protocols-know-the-domain', '', '^src/protocols/', '^src/(protocols|domain)/'),
+    only('protocols-know-the-domain', '', '^src/protocols/', '^src/(protocols|clients|domain)/'),
+    only(
+      'clients-know-the-domain',
+      'ways to a service that its adapter and its lock client share',
+      '^src/clients/',
+      '^src/(clients|domain)/',
+    ),
     only('resources-know-the-domain', '', '^src/resources/', '^src/(resources|domain)/'),
     only(
       'release-sees-only-the-backend-interface',
@@ -80,7 +86,7 @@ module.exports = {
       name: 'clients-only-in-their-adapter',
       comment: 'a client library never leaves the folder that speaks its protocol',
       severity: 'error',
-      from: { pathNot: '^src/(backends|protocols)/' },
+      from: { pathNot: '^src/(backends|protocols|clients)/' },
       to: { path: 'node_modules/(ioredis|etcd3|node-zookeeper-client)/' },
     },
     {

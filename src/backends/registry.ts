@@ -13,10 +13,13 @@ export async function openBackend(target: Target, options: BackendOptions): Prom
       const { openRedisBackend } = await import('./redis/redis-backend.ts');
       return openRedisBackend(target, options);
     }
+    case 'etcd': {
+      const { openEtcdBackend } = await import('./etcd/etcd-backend.ts');
+      return openEtcdBackend(target, options);
+    }
     case 'redis-sentinel':
     case 'redis-cluster':
     case 'redlock':
-    case 'etcd':
     case 'zookeeper':
       throw new UsageError(`${displayTarget(target)}: ${target.kind} is not supported yet`, {
         code: 'not-supported-yet',

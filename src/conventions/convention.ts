@@ -170,6 +170,8 @@ export interface RedisConvention extends ConventionBase<RedisRecord> {
 export interface EtcdConvention extends ConventionBase<EtcdRecord> {
   /** `prefix`: contenders under `name/`; `key`: exactly one key. */
   readonly layout: 'prefix' | 'key';
+  /** The layout must never be force-released, with the reason. */
+  readonly forbidden?: string;
 }
 
 export interface ZooKeeperConvention extends ConventionBase<ZooKeeperRecord> {

@@ -1,0 +1,139 @@
+/**
+ * Lists locks: reads the keys in the order of their names, puts queues together, keeps what is a
+ * lock, and asks for the leases of the holders. Memory does not grow with the number of keys.
+ */
+import { FencepostError } from '../../domain/errors.ts';
+import { globMatcher } from '../../domain/glob.ts';
+import type { LockSnapshot } from '../../domain/lock.ts';
+import { bytesToText, textToBytes, type Text } from '../../domain/text.ts';
+import type { EtcdLink } from '../../clients/etcd/link.ts';
+import type { EtcdKey, EtcdRecord } from '../../conventions/convention.ts';
+import type { ListTally, LockQuery } from '../backend.ts';
+import { Grouper } from './groups.ts';
+import { readLeases } from './leases.ts';
+import { pacer } from './pause.ts';
+import { prefixRange, readRange, type KeyRange, type RangePage } from './range.ts';
+import { isLock, recognise, type Recognised } from './recognise.ts';
+import { explainRefusal } from './refusal.ts';
+import { readContext } from './server-view.ts';
+import { holderOf, toSnapshot, type SnapshotContext } from './snapshot.ts';
+
+/** Locks whose leases are asked for together, so that rows flow while pages are long. */
+const batchSize = 200;
+
+/** Streams the locks. Counters in `tally` are live. */
+export async function* listLocks(
+  link: EtcdLink,
+  query: LockQuery,
+  tally: ListTally,
+  signal: AbortSignal,
+): AsyncGenerator<LockSnapshot> {
+  const context = await readContext(link, signal);
+  const head = literalHead(query.pattern);
+  const range = prefixRange(textToBytes(head));
+  const grouper = new Grouper();
+  const choose = chooser(query, tally);
+  const pace = pacer(query.ratePerSecond, signal);
+  const what = head === '' ? 'every key' : `keys that begin with ${bytesToText(textToBytes(head))}`;
+  try {
+    for await (const page of consistentPages(link, range, query, tally, signal)) {
+      tally.read += page.keys.length;
+      const records = page.keys.flatMap((key: EtcdKey) => grouper.add(key));
+      yield* described(link, context, choose(records), signal);
+      await pace(page.keys.length);
+    }
+    yield* described(link, context, choose(grouper.end()), signal);
+  } catch (error) {
+    throw await explainRefusal(link, error, what, signal);
+  }
+}
+
+/** All pages at one revision; when that is compacted meanwhile, the rest at the present one. */
+async function* consistentPages(
+  link: EtcdLink,
+  range: KeyRange,
+  query: LockQuery,
+  tally: ListTally,
+  signal: AbortSignal,
+): AsyncGenerator<RangePage> {
+  const pageLimit =
+    query.ratePerSecond === undefined
+      ? {}
+      : { pageLimit: Math.max(1, Math.ceil(query.ratePerSecond)) };
+  let rest = range;
+  for (;;) {
+    try {
+      for await (const page of readRange(link, rest, { signal, ...pageLimit })) {
+        const last = page.keys.at(-1);
+        if (last !== undefined)
+          rest = { ...rest, from: Uint8Array.from([...textToBytes(last.key), 0]) };
+        yield page;
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof FencepostError) || error.code !== 'compacted') throw error;
+      tally.holes.push(
+        'the cluster compacted its history meanwhile: the rest was read at a later revision',
+      );
+    }
+  }
+}
+
+/** The part of a glob before its first wildcard: it becomes the range that is read. */
+export function literalHead(pattern: Text | undefined): string {
+  return /^[^*?[\\]*/.exec(pattern ?? '')?.[0] ?? '';
+}
+
+interface Candidate {
+  readonly record: EtcdRecord;
+  readonly recognised: Recognised | undefined;
+}
+
+/** Decides which records are listed, and counts the others. */
+function chooser(
+  query: LockQuery,
+  tally: ListTally,
+): (records: readonly EtcdRecord[]) => readonly Candidate[] {
+  const isLockName = globMatcher(query.lockPatterns);
+  const wanted = query.pattern === undefined ? () => true : globMatcher([query.pattern]);
+  const choose = (record: EtcdRecord): readonly Candidate[] => {
+    if (!wanted(record.name)) return [];
+    const recognised = recognise(record, isLockName);
+    if (!isLock(record, recognised, isLockName)) {
+      if (!query.all || query.conventions !== undefined) {
+        tally.others += record.keys.length;
+        return [];
+      }
+      return singly(record, recognised);
+    }
+    const { conventions } = query;
+    const listed = conventions === undefined || conventions.includes(recognised.convention.id);
+    return listed ? [{ record, recognised }] : [];
+  };
+  return (records) => records.flatMap(choose);
+}
+
+/** A queue that nobody recognises is no queue: its keys are shown one by one. */
+function singly(record: EtcdRecord, recognised: Recognised | undefined): readonly Candidate[] {
+  if (recognised !== undefined) return [{ record, recognised }];
+  return record.keys.map((key) => ({
+    record: { system: 'etcd', name: key.key, keys: [key] },
+    recognised: undefined,
+  }));
+}
+
+async function* described(
+  link: EtcdLink,
+  context: SnapshotContext,
+  candidates: readonly Candidate[],
+  signal: AbortSignal,
+): AsyncGenerator<LockSnapshot> {
+  for (let at = 0; at < candidates.length; at += batchSize) {
+    const batch = candidates.slice(at, at + batchSize);
+    const leases = batch.flatMap(({ record }) => holderOf(record)?.lease ?? []);
+    const states = await readLeases(link, leases, { keys: false, signal });
+    for (const { record, recognised } of batch) {
+      yield toSnapshot(context, record, recognised, states);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/** What a release would do, from the snapshot alone: nothing is read or written for it. */
+import { known, unknown, type Known } from '../../domain/known.ts';
+import type { LockSnapshot } from '../../domain/lock.ts';
+import type { Waiter } from '../../domain/holder.ts';
+import type { ReleaseOptions, ReleasePreview } from '../../domain/release.ts';
+import type { Text } from '../../domain/text.ts';
+import { leaseHex } from '../../conventions/etcd-queue.ts';
+import { readIdentity, type StoredGrant } from './identity.ts';
+import { conventionById } from './recognise.ts';
+
+type How = Pick<ReleaseOptions, 'hold' | 'endSession'>;
+
+/** Why a release is out of the question, or undefined. */
+export function impossible(
+  seen: LockSnapshot,
+  how: How,
+): { readonly reason: string; readonly remedy?: string } | undefined {
+  if (seen.identity === undefined) return nothingToRelease(seen);
+  const grant = readIdentity(seen.identity.record);
+  const { forbidden } = conventionById(grant.convention);
+  if (forbidden !== undefined) return { reason: forbidden };
+  if (how.endSession === true && grant.lease === 0n) {
+    return { reason: 'the key hangs on no lease: there is no session to end' };
+  }
+  if (how.endSession === true && how.hold !== undefined) {
+    return {
+      reason:
+        'a hold keeps the key under a lease of its own: it and ending the session are two acts',
+    };
+  }
+  return undefined;
+}
+
+function nothingToRelease(seen: LockSnapshot): { reason: string; remedy?: string } {
+  if (seen.state === 'free' || seen.state === 'orphan-waiters') {
+    return { reason: 'nobody holds it: there is no key to release' };
+  }
+  return {
+    reason: 'no lock layout recognised',
+    remedy: 'name its layout with --convention if it is a lock',
+  };
+}
+
+export function previewRelease(seen: LockSnapshot, how: How): ReleasePreview {
+  const no = impossible(seen, how);
+  const possible = no === undefined ? { can: true as const } : { can: false as const, ...no };
+  const grant = seen.identity && readIdentity(seen.identity.record);
+  return {
+    deletes: grant === undefined ? [] : [{ record: grant.key, condition: conditionOf(grant) }],
+    wakes: [],
+    next: how.hold === undefined ? nextHolder(seen) : known('nobody'),
+    raisesFence: undefined,
+    atomicity:
+      'one transaction: create revision, modification revision and lease are compared in the step that deletes',
+    alsoFalls: how.endSession === true ? fallsWithLease(seen) : known([]),
+    warnings: warnings(grant, how),
+    possible,
+  };
+}
+
+function conditionOf(grant: StoredGrant): string {
+  const lease =
+    grant.lease === 0n ? 'still on no lease' : `still on lease ${leaseHex(grant.lease)}`;
+  return `created at revision ${grant.createRevision}, last changed at ${grant.modRevision}, ${lease}`;
+}
+
+function nextHolder({ waiters }: LockSnapshot): Known<Waiter | 'nobody'> {
+  if (waiters.kind === 'exact') return known(waiters.list[0] ?? 'nobody');
+  return waiters.kind === 'unknown'
+    ? waiters
+    : unknown(`${waiters.count} wait; which is next is not known`);
+}
+
+/** Everything on the lease but the lock's key itself, which the transaction deletes. */
+function fallsWithLease({ lease }: LockSnapshot): Known<readonly Text[]> {
+  if (lease.kind !== 'ttl') return unknown('what hangs on this lease could not be read');
+  return lease.shared ?? unknown('what hangs on this lease was not asked');
+}
+
+function warnings(grant: StoredGrant | undefined, how: How): readonly string[] {
+  const found: string[] = [];
+  if (how.hold !== undefined) {
+    found.push(
+      `the create revision, and so the fence ${grant?.createRevision ?? ''}, stays the same under the hold`,
+      'the key keeps its name: the owner’s own unlock would end the hold',
+    );
+  } else {
+    found.push(
+      'the next grant has a larger create revision by itself: a resource must refuse the smaller one',
+    );
+  }
+  if (how.endSession === true) {
+    found.push(
+      'ending the session is a second, separate step: it cannot be made conditional, and the owner may have taken another lock on that lease meanwhile',
+    );
+  } else {
+    found.push('the owner is not told: its lease lives on, and it may go on working');
+  }
+  return found;
+}

@@ -1,0 +1,153 @@
+/**
+ * Reads ranges of keys in pages, all at one revision. The page grows while answers stay small and
+ * shrinks when they do not, so neither a hundred thousand keys nor large values fill the memory.
+ */
+import type { IKeyValue, IRangeResponse, IResponseHeader } from 'etcd3';
+import { FencepostError } from '../../domain/errors.ts';
+import { bytesToText, textToBytes, type Text } from '../../domain/text.ts';
+import type { EtcdLink } from '../../clients/etcd/link.ts';
+import type { EtcdKey } from '../../conventions/convention.ts';
+
+/** From `from` up to, not including, `end`; `end` undefined: exactly the key `from`. */
+export interface KeyRange {
+  readonly from: Uint8Array;
+  readonly end: Uint8Array | undefined;
+}
+
+/** Which cluster answered, and at which point of its history. */
+export interface Answer {
+  /** Hex, as etcdctl prints it. */
+  readonly clusterId: string;
+  readonly memberId: string;
+  readonly revision: bigint;
+  readonly raftTerm: bigint;
+}
+
+export interface RangePage extends Answer {
+  readonly keys: readonly EtcdKey[];
+}
+
+/** Every key: etcd's own way to write it. */
+export const everyKey: KeyRange = { from: Uint8Array.of(0), end: Uint8Array.of(0) };
+
+const pageLimits = { first: 1000, most: 10_000 } as const;
+/** Sizes of an answer between which the page stays as it is. */
+const pageBytes = { small: 1_000_000, large: 4_000_000 } as const;
+/** No lock writes more; of a longer value only the beginning is kept. */
+const longestValue = 1024;
+
+/** The exact key. */
+export function keyRange(key: Text): KeyRange {
+  return { from: textToBytes(key), end: undefined };
+}
+
+/** Every key that begins with `prefix`; the empty prefix is every key. */
+export function prefixRange(prefix: Uint8Array): KeyRange {
+  if (prefix.length === 0) return everyKey;
+  const end = Uint8Array.from(prefix);
+  for (let at = end.length - 1; at >= 0; at -= 1) {
+    const byte = end[at] ?? 0;
+    if (byte < 0xff) {
+      end[at] = byte + 1;
+      return { from: prefix, end: end.subarray(0, at + 1) };
+    }
+  }
+  return { from: prefix, end: Uint8Array.of(0) };
+}
+
+export interface RangeHow {
+  readonly signal: AbortSignal;
+  /** Read the past; default: the present of the first page, for all pages. */
+  readonly revision?: bigint;
+  /** Upper bound of one page. */
+  readonly pageLimit?: number;
+}
+
+/**
+ * @throws {PermissionError} `permission-denied`
+ * @throws {TargetError} `compacted` when the revision went away between two pages
+ */
+export async function* readRange(
+  link: EtcdLink,
+  range: KeyRange,
+  how: RangeHow,
+): AsyncGenerator<RangePage> {
+  const most = Math.min(how.pageLimit ?? pageLimits.most, pageLimits.most);
+  let from = range.from;
+  let limit = Math.min(pageLimits.first, most);
+  let revision = how.revision;
+  for (;;) {
+    const page = await readPage(link, { from, end: range.end }, revision, limit, how.signal);
+    if (page === 'too-big') {
+      limit = Math.max(1, Math.floor(limit / 8));
+      continue;
+    }
+    const answer = toAnswer(page.header);
+    revision ??= answer.revision;
+    yield { ...answer, keys: page.kvs.map(toKey) };
+    const last = page.kvs.at(-1);
+    if (!page.more || last === undefined) return;
+    from = Uint8Array.from([...last.key, 0]);
+    limit = nextLimit(limit, most, page);
+  }
+}
+
+async function readPage(
+  link: EtcdLink,
+  range: KeyRange,
+  revision: bigint | undefined,
+  limit: number,
+  signal: AbortSignal,
+): Promise<IRangeResponse | 'too-big'> {
+  const request = {
+    key: Buffer.from(range.from),
+    ...(range.end === undefined ? {} : { range_end: Buffer.from(range.end) }),
+    ...(revision === undefined ? {} : { revision: String(revision) }),
+    limit,
+  };
+  try {
+    return await link.read((api, options) => api.kv.range(request, options), { signal });
+  } catch (error) {
+    const tooBig = error instanceof FencepostError && error.code === 'reply-too-big';
+    if (tooBig && limit > 1) return 'too-big';
+    throw error;
+  }
+}
+
+function nextLimit(limit: number, most: number, { kvs }: IRangeResponse): number {
+  const bytes = kvs.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
+  if (bytes < pageBytes.small) return Math.min(most, limit * 4);
+  return bytes > pageBytes.large ? Math.max(1, Math.floor(limit / 4)) : limit;
+}
+
+/** Reads exactly one key, at the present. */
+export async function readKey(
+  link: EtcdLink,
+  key: Text,
+  signal: AbortSignal,
+): Promise<Answer & { readonly key: EtcdKey | undefined }> {
+  for await (const page of readRange(link, keyRange(key), { signal })) {
+    return { ...page, key: page.keys[0] };
+  }
+  throw new Error('a range answers with one page at least');
+}
+
+export function toAnswer(header: IResponseHeader): Answer {
+  return {
+    clusterId: BigInt(header.cluster_id).toString(16),
+    memberId: BigInt(header.member_id).toString(16),
+    revision: BigInt(header.revision),
+    raftTerm: BigInt(header.raft_term),
+  };
+}
+
+export function toKey(kv: IKeyValue): EtcdKey {
+  return {
+    key: bytesToText(kv.key),
+    value: bytesToText(kv.value.subarray(0, longestValue)),
+    createRevision: BigInt(kv.create_revision),
+    modRevision: BigInt(kv.mod_revision),
+    version: BigInt(kv.version),
+    lease: BigInt(kv.lease),
+  };
+}

@@ -1,0 +1,95 @@
+/** Which layout a record is in, and whether it counts as a lock. */
+import { UsageError } from '../../domain/errors.ts';
+import {
+  unrecognised,
+  type Confidence,
+  type ConventionId,
+  type Recognition,
+} from '../../domain/lock.ts';
+import type { Text } from '../../domain/text.ts';
+import type { EtcdConvention, EtcdRecord } from '../../conventions/convention.ts';
+import { etcdConventions } from '../../conventions/etcd-index.ts';
+import { plainEtcd } from '../../conventions/etcd-single-key.ts';
+
+export interface Recognised {
+  readonly convention: EtcdConvention;
+  readonly confidence: Confidence;
+  readonly candidates: readonly ConventionId[];
+  readonly forced: boolean;
+}
+
+export const confidenceRank: Readonly<Record<Confidence, number>> = { high: 2, medium: 1, low: 0 };
+
+/** The surest convention; undefined for what is nobody's lock. */
+export function recognise(
+  record: EtcdRecord,
+  isLockName: (name: Text) => boolean,
+): Recognised | undefined {
+  const matching = etcdConventions.flatMap((convention) => {
+    const confidence =
+      convention === plainEtcd ? plainConfidence(record, isLockName) : convention.matches(record);
+    return confidence === undefined ? [] : [{ convention, confidence }];
+  });
+  const [first, ...rest] = matching;
+  if (first === undefined) return undefined;
+  const best = rest.reduce(
+    (sofar, one) =>
+      confidenceRank[one.confidence] > confidenceRank[sofar.confidence] ? one : sofar,
+    first,
+  );
+  return {
+    ...best,
+    // Any single key could be a home-made lock: that is no ambiguity worth telling.
+    candidates: matching
+      .map((one) => one.convention)
+      .filter((one) => one !== best.convention && one !== plainEtcd)
+      .map((one) => one.id),
+    forced: false,
+  };
+}
+
+/** A key on a lease under a lock's name is a lock; one without a lease, or a name, may be. */
+function plainConfidence(
+  record: EtcdRecord,
+  isLockName: (name: Text) => boolean,
+): Confidence | undefined {
+  if (plainEtcd.matches(record) === undefined) return undefined;
+  const leased = record.keys[0]?.lease !== 0n;
+  if (isLockName(record.name)) return leased ? 'medium' : 'low';
+  return leased ? 'low' : undefined;
+}
+
+/** Whether a listing shows the record without being asked for everything. */
+export function isLock(
+  record: EtcdRecord,
+  recognised: Recognised | undefined,
+  isLockName: (name: Text) => boolean,
+): recognised is Recognised {
+  return recognised !== undefined && (recognised.confidence !== 'low' || isLockName(record.name));
+}
+
+/** @throws {UsageError} `unknown-convention` */
+export function conventionById(id: ConventionId): EtcdConvention {
+  const found = etcdConventions.find((one) => one.id === id);
+  if (found !== undefined) return found;
+  throw new UsageError(`there is no etcd lock layout "${id}"`, {
+    code: 'unknown-convention',
+    hint: `known: ${etcdConventions.map((one) => one.id).join(', ')}`,
+    definite: true,
+  });
+}
+
+/** How a recognition is shown. */
+export function toRecognition(recognised: Recognised | undefined): Recognition {
+  if (recognised === undefined) {
+    return {
+      convention: unrecognised,
+      title: 'no lock layout recognised',
+      confidence: 'low',
+      candidates: [],
+      forced: false,
+    };
+  }
+  const { convention, ...how } = recognised;
+  return { ...how, convention: convention.id, title: convention.title };
+}

@@ -1,0 +1,237 @@
+/**
+ * Carries a release out: looks again, then sends one transaction once. It compares the key's create
+ * revision, modification revision and lease with what was seen, and deletes (or with a hold puts
+ * the operator's record) only if all are the same. A lost reply is never answered by sending it again.
+ */
+import type { ITxnRequest, ITxnResponse } from 'etcd3';
+import { FencepostError } from '../../domain/errors.ts';
+import { unknown } from '../../domain/known.ts';
+import type { LockSnapshot } from '../../domain/lock.ts';
+import type { ReleaseOptions, ReleaseResult } from '../../domain/release.ts';
+import { textToBytes } from '../../domain/text.ts';
+import { interrupted, type EtcdLink } from '../../clients/etcd/link.ts';
+import type { EtcdKey } from '../../conventions/convention.ts';
+import { leaseHex } from '../../conventions/etcd-queue.ts';
+import { endSession } from './end-session.ts';
+import { isGrant, readIdentity, type StoredGrant } from './identity.ts';
+import { impossible } from './preview.ts';
+import { readKey, toKey } from './range.ts';
+
+/** Once sent, only the deadline ends the wait: an interruption must not leave the outcome open. */
+const unabortable = new AbortController().signal;
+
+/** @throws {TargetError} when the cluster cannot be read: nothing was sent */
+export async function releaseLock(
+  link: EtcdLink,
+  seen: LockSnapshot,
+  how: ReleaseOptions,
+  signal: AbortSignal,
+): Promise<ReleaseResult> {
+  const no = impossible(seen, how);
+  if (no !== undefined) return refused(no.reason, no.remedy);
+  if (seen.identity === undefined) return refused('there is no key to release');
+  const grant = readIdentity(seen.identity.record);
+  const before = await readKey(link, grant.key, signal);
+  if (before.clusterId !== grant.clusterId) {
+    return refused(
+      `cluster ${before.clusterId} answers, and ${grant.clusterId} was seen`,
+      'plan again',
+    );
+  }
+  const early = compare(grant, before.key, 'nothing was sent');
+  if (early !== undefined) return early;
+  if (signal.aborted) throw interrupted();
+  if (how.hold !== undefined) return replace(link, grant, how.hold, how.timeoutMs);
+  const result = await transact(link, grant, deletion(grant), how.timeoutMs);
+  if (!('revision' in result)) return result;
+  const released: ReleaseResult = {
+    outcome: 'released',
+    woken: unknown('waiters watch the key: etcd tells each of them itself'),
+    reply: `transaction succeeded at revision ${result.revision}`,
+    fenceRaisedTo: undefined,
+  };
+  return how.endSession === true
+    ? endSession(link, { grant, released, revision: result.revision, timeoutMs: how.timeoutMs })
+    : released;
+}
+
+type Success = NonNullable<ITxnRequest['success']>;
+
+function keyBytes(grant: StoredGrant): Buffer {
+  return Buffer.from(textToBytes(grant.key));
+}
+
+function deletion(grant: StoredGrant): Success {
+  return [{ request_delete_range: { key: keyBytes(grant) } }];
+}
+
+/** Sends the transaction once. `revision`: it took effect there. */
+async function transact(
+  link: EtcdLink,
+  grant: StoredGrant,
+  success: Success,
+  timeoutMs: number,
+): Promise<ReleaseResult | { readonly revision: bigint }> {
+  const key = keyBytes(grant);
+  const request: ITxnRequest = {
+    compare: [
+      { key, target: 'Create', result: 'Equal', create_revision: String(grant.createRevision) },
+      { key, target: 'Mod', result: 'Equal', mod_revision: String(grant.modRevision) },
+      { key, target: 'Lease', result: 'Equal', lease: String(grant.lease) },
+    ],
+    success,
+    failure: [{ request_range: { key } }],
+  };
+  let reply: ITxnResponse;
+  try {
+    reply = await link.write((api, options) => api.kv.txn(request, options), {
+      signal: unabortable,
+      timeoutMs,
+    });
+  } catch (error) {
+    return afterError(link, grant, error);
+  }
+  const revision = BigInt(reply.header.revision);
+  if (reply.succeeded) return { revision };
+  const [now] = reply.responses[0]?.response_range.kvs ?? [];
+  const words = `transaction compared and deleted nothing at revision ${revision}`;
+  const key2 = now === undefined ? undefined : toKey(now);
+  return compare(grant, key2, words) ?? unknownOutcome('the server contradicts itself', words);
+}
+
+/** The operator's key stands where the owner's stood, so the create revision stays the same. */
+async function replace(
+  link: EtcdLink,
+  grant: StoredGrant,
+  hold: NonNullable<ReleaseOptions['hold']>,
+  timeoutMs: number,
+): Promise<ReleaseResult> {
+  const lease = await grantLease(link, hold.ttlMs, timeoutMs);
+  if (lease instanceof FencepostError) {
+    return refused(`no lease for the hold: ${lease.message}`, lease.hint);
+  }
+  const value = Buffer.from(textToBytes(hold.owner));
+  const put: Success = [{ request_put: { key: keyBytes(grant), value, lease: String(lease) } }];
+  const result = await transact(link, grant, put, timeoutMs);
+  const held = 'revision' in result || (await holdsKey(link, grant, result, lease));
+  if (held) {
+    return {
+      outcome: 'released',
+      woken: unknown('nobody is woken: the operator holds it'),
+      reply: `held under lease ${leaseHex(lease)}${'revision' in result ? ` since revision ${result.revision}` : ', seen after the reply was lost'}`,
+      fenceRaisedTo: undefined,
+    };
+  }
+  if (result.outcome !== 'unknown') await dropLease(link, lease, timeoutMs);
+  return result;
+}
+
+/** After a lost reply: a key on the operator's own new lease proves that the transaction succeeded. */
+async function holdsKey(
+  link: EtcdLink,
+  grant: StoredGrant,
+  result: ReleaseResult,
+  lease: bigint,
+): Promise<boolean> {
+  if (result.outcome !== 'unknown') return false;
+  try {
+    return (await readKey(link, grant.key, unabortable)).key?.lease === lease;
+  } catch (error) {
+    // The outcome stays unknown, and its reason is told already.
+    if (error instanceof FencepostError) return false;
+    throw error;
+  }
+}
+
+async function grantLease(
+  link: EtcdLink,
+  ttlMs: number,
+  timeoutMs: number,
+): Promise<bigint | FencepostError> {
+  const request = { TTL: String(Math.ceil(ttlMs / 1000)), ID: '0' };
+  try {
+    const reply = await link.write((api, options) => api.leaseClient.leaseGrant(request, options), {
+      signal: unabortable,
+      timeoutMs,
+    });
+    return BigInt(reply.ID);
+  } catch (error) {
+    // A lease that was granted after all hangs on no key and ends by itself.
+    if (error instanceof FencepostError) return error;
+    throw error;
+  }
+}
+
+async function dropLease(link: EtcdLink, lease: bigint, timeoutMs: number): Promise<void> {
+  const request = { ID: String(lease) };
+  try {
+    await link.write((api, options) => api.leaseClient.leaseRevoke(request, options), {
+      signal: unabortable,
+      timeoutMs,
+    });
+  } catch (error) {
+    // Our own lease without a key: it ends by itself.
+    if (!(error instanceof FencepostError)) throw error;
+  }
+}
+
+/** Undefined: still the same grant. */
+function compare(
+  grant: StoredGrant,
+  now: EtcdKey | undefined,
+  reply: string,
+): ReleaseResult | undefined {
+  const base = { reply, fenceRaisedTo: undefined };
+  if (now === undefined) return { ...base, outcome: 'already-gone' };
+  if (isGrant(grant, now)) return undefined;
+  return { ...base, outcome: 'changed-hands', now: `${describe(grant)} → ${describe(now)}` };
+}
+
+function describe(
+  key: Pick<EtcdKey, 'createRevision' | 'modRevision' | 'lease'> & { readonly value?: string },
+): string {
+  const value = key.value === undefined || key.value === '' ? '' : `${key.value}, `;
+  const lease = key.lease === 0n ? 'no lease' : `lease ${leaseHex(key.lease)}`;
+  return `${value}created ${key.createRevision}, changed ${key.modRevision}, ${lease}`;
+}
+
+/** An error of the write: surely without effect, or to be settled by a fresh look through the quorum. */
+async function afterError(
+  link: EtcdLink,
+  grant: StoredGrant,
+  error: unknown,
+): Promise<ReleaseResult> {
+  if (!(error instanceof FencepostError)) throw error;
+  if (error.definite) return { ...refused(error.message, error.hint), reply: error.message };
+  try {
+    const now = await readKey(link, grant.key, unabortable);
+    return unknownOutcome(`the reply was lost; ${lostReason(grant, now.key)}`, error.message);
+  } catch (second) {
+    const why = second instanceof Error ? second.message : 'the look at it failed';
+    return unknownOutcome(
+      `the reply was lost, and the key could not be read again: ${why}`,
+      error.message,
+    );
+  }
+}
+
+function lostReason(grant: StoredGrant, now: EtcdKey | undefined): string {
+  if (now === undefined) return 'the key is gone, by this release or by itself';
+  return isGrant(grant, now)
+    ? 'the key is still there, but the request may be on its way: look again in a moment'
+    : `another grant is there (${describe(now)}); the one seen ended, by this release or by itself`;
+}
+
+function unknownOutcome(reason: string, reply: string): ReleaseResult {
+  return { outcome: 'unknown', reason, reply, fenceRaisedTo: undefined };
+}
+
+function refused(reason: string, remedy?: string): ReleaseResult & { outcome: 'refused' } {
+  return {
+    outcome: 'refused',
+    reason,
+    ...(remedy === undefined ? {} : { remedy }),
+    reply: 'nothing was sent',
+    fenceRaisedTo: undefined,
+  };
+}
