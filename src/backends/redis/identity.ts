@@ -60,22 +60,53 @@ export function grantBytes(record: RedisSibling, convention: RedisConvention): s
   return JSON.stringify([key, kind, value, grantPairs(record, convention)]);
 }
 
-/** The grant, and the token `r1.` with 32 bits of its SHA-256. */
+/**
+ * The grant, and the token `r1.` with 32 bits of its SHA-256. Both are made when first asked for:
+ * most rows of a long listing are never released. (A getter on each snapshot would do as well, but
+ * gives each its own hidden class, which costs more than everything else in a listing.)
+ */
+class RedisIdentity implements LockIdentity {
+  readonly #source: GrantSource;
+  readonly #convention: RedisConvention;
+  readonly #record: RedisRecord;
+
+  constructor(source: GrantSource, convention: RedisConvention, record: RedisRecord) {
+    this.#source = source;
+    this.#convention = convention;
+    this.#record = record;
+  }
+
+  get expect(): string {
+    const bytes = `${this.#source.database} ${grantBytes(this.#record, this.#convention)}`;
+    return `r1.${createHash('sha256').update(bytes).digest('hex').slice(0, 8)}`;
+  }
+
+  get record(): IdentityRecord {
+    const { database, runId } = this.#source;
+    const siblings = [...this.#record.siblings.values()];
+    return brand(
+      JSON.stringify({
+        database,
+        runId,
+        convention: this.#convention.id,
+        ...plain(this.#record),
+        siblings: siblings.filter((one) => one.subscribers === undefined).map(plain),
+      }),
+    );
+  }
+
+  /** Accessors of a class are left out by JSON otherwise. */
+  toJSON(): LockIdentity {
+    return { expect: this.expect, record: this.record };
+  }
+}
+
 export function toIdentity(
   source: GrantSource,
   convention: RedisConvention,
   record: RedisRecord,
 ): LockIdentity {
-  const siblings = [...record.siblings.values()].filter((one) => one.subscribers === undefined);
-  const json = JSON.stringify({
-    ...source,
-    convention: convention.id,
-    ...plain(record),
-    siblings: siblings.map(plain),
-  });
-  const bytes = `${source.database} ${grantBytes(record, convention)}`;
-  const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 8);
-  return { expect: `r1.${hash}`, record: brand(json) };
+  return new RedisIdentity(source, convention, record);
 }
 
 function plain(one: RedisSibling): Record<string, unknown> {

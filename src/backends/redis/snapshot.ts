@@ -1,7 +1,7 @@
 /** From a raw record and its decoder to the snapshot that the rest of fencepost sees. */
 import type { Lease } from '../../domain/lease.ts';
 import { unknown, valueOf } from '../../domain/known.ts';
-import type { LockIdentity, LockNote, LockSnapshot, ServerView } from '../../domain/lock.ts';
+import type { LockNote, LockSnapshot, ServerView } from '../../domain/lock.ts';
 import type { Decoded, RedisRecord } from '../../conventions/convention.ts';
 import { toIdentity, type GrantSource } from './identity.ts';
 import { toRecognition, type Recognised } from './recognise.ts';
@@ -19,8 +19,6 @@ export function toSnapshot(
 ): LockSnapshot {
   const decoded = recognised?.convention.decode(record) ?? undecoded(record);
   const name = recognised?.convention.nameOf?.(record.key);
-  const source = { database: context.database, runId: context.runId };
-  let identity: LockIdentity | undefined;
   return {
     ref:
       recognised === undefined || name === undefined
@@ -36,11 +34,10 @@ export function toSnapshot(
     heldForMs: decoded.heldForMs,
     helpers: decoded.helpers,
     notes: [...decoded.notes, ...extraNotes],
-    // Hashing is left until somebody asks: most rows of a long listing are never released.
-    get identity() {
-      if (recognised === undefined || !isGrant(record)) return undefined;
-      return (identity ??= toIdentity(source, recognised.convention, record));
-    },
+    identity:
+      recognised === undefined || !isGrant(record)
+        ? undefined
+        : toIdentity(context, recognised.convention, record),
     server: context.server,
   };
 }

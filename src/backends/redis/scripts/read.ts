@@ -15,46 +15,50 @@ export const pageSize = { count: 200, enough: 200, scans: 20 };
  * else a number: the size that was too big, or 0. A key that the account may not read is counted.
  */
 const describe = `
+local call, pcall = redis.call, redis.pcall
 local codes = {none = 0, string = 1, hash = 2, list = 3, set = 4, zset = 5, stream = 6}
-local out, hidden = {}, 0
+local out, n, hidden = {}, 0, 0
 local function content(kind, key, members)
-  if kind == 'string' then
-    local value = redis.call('GETRANGE', key, 0, ${contentLimits.stringBytes})
-    if #value <= ${contentLimits.stringBytes} then return value end
-    return redis.call('STRLEN', key)
-  elseif kind == 'hash' then
-    local fields = redis.call('HLEN', key)
+  if kind == 'hash' then
+    local fields = call('HLEN', key)
     if fields > ${contentLimits.hashFields} then return fields end
-    local bytes = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', 0)
+    local bytes = pcall('MEMORY', 'USAGE', key, 'SAMPLES', '0')
     if type(bytes) == 'number' and bytes > ${contentLimits.hashBytes} then return fields end
-    return redis.call('HGETALL', key)
+    return call('HGETALL', key)
   elseif not members then return 0
   elseif kind == 'list' then
-    local list = redis.call('LRANGE', key, 0, ${contentLimits.members - 1})
-    table.insert(list, 1, redis.call('LLEN', key))
+    local list = call('LRANGE', key, 0, ${contentLimits.members - 1})
+    table.insert(list, 1, call('LLEN', key))
     return list
   elseif kind == 'zset' then
-    local list = redis.call('ZRANGE', key, 0, ${contentLimits.members - 1}, 'WITHSCORES')
-    table.insert(list, 1, redis.call('ZCARD', key))
+    local list = call('ZRANGE', key, 0, ${contentLimits.members - 1}, 'WITHSCORES')
+    table.insert(list, 1, call('ZCARD', key))
     return list
   end
   return 0
 end
 local function add(key, members)
-  local kind = redis.pcall('TYPE', key)
+  local kind = pcall('TYPE', key)
   if kind.err then
     if not string.find(kind.err, 'access', 1, true) then error(kind.err) end
     hidden = hidden + 1
     return
   end
   kind = kind.ok
-  local n = #out
   out[n + 1] = key
   out[n + 2] = codes[kind] or 7
-  out[n + 3] = redis.call('PTTL', key)
-  out[n + 4] = content(kind, key, members)
+  out[n + 3] = call('PTTL', key)
+  if kind == 'string' then
+    -- Written out here, because nearly every key of a long listing goes this way.
+    local value = call('GETRANGE', key, '0', '${contentLimits.stringBytes}')
+    if #value > ${contentLimits.stringBytes} then value = call('STRLEN', key) end
+    out[n + 4] = value
+  else
+    out[n + 4] = content(kind, key, members)
+  end
+  n = n + 4
 end
-local time = redis.pcall('TIME')
+local time = pcall('TIME')
 if time.err then time = 0 end
 `;
 
@@ -68,8 +72,8 @@ local cursor, scans = ARGV[1], 0
 local found = 0
 repeat
   local page
-  if ARGV[3] == '' then page = redis.call('SCAN', cursor, 'COUNT', ARGV[2])
-  else page = redis.call('SCAN', cursor, 'COUNT', ARGV[2], 'MATCH', ARGV[3]) end
+  if ARGV[3] == '' then page = call('SCAN', cursor, 'COUNT', ARGV[2])
+  else page = call('SCAN', cursor, 'COUNT', ARGV[2], 'MATCH', ARGV[3]) end
   cursor = page[1]
   scans = scans + 1
   found = found + #page[2]
