@@ -7,7 +7,7 @@ import type {
 } from '../domain/run-report.ts';
 import type { Verdict } from '../domain/verdict.ts';
 
-const verdictWords: Readonly<Record<Verdict, string>> = {
+export const verdictWords: Readonly<Record<Verdict, string>> = {
   held: 'held',
   violated: 'VIOLATED',
   'not-exercised': 'not exercised',

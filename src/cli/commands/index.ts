@@ -40,6 +40,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./run.ts')).registerRun,
   },
   {
+    name: 'check',
+    summary: 'judge a recorded history of any program, in any language',
+    load: async () => (await import('./check.ts')).registerCheck,
+  },
+  {
     name: 'report',
     summary: 'show a finished run again',
     load: async () => (await import('./report.ts')).registerReport,
