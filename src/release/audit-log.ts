@@ -4,10 +4,11 @@
  * rewrote on purpose. Every line is on the disk (fsync) before the next thing happens.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, open, readFile, rm, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readFile, type FileHandle } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { withFileLock } from './file-lock.ts';
 
 const lineShape = z.looseObject({
   at: z.string(),
@@ -37,9 +38,19 @@ export interface AuditPlace {
 
 /** Default place of the log, by the XDG rules. */
 export function auditLogFile(env: Readonly<Record<string, string | undefined>>): string {
-  const state = env['XDG_STATE_HOME'] ?? join(env['HOME'] ?? '/', '.local', 'state');
+  const given = env['XDG_STATE_HOME'] ?? '';
+  const state = given === '' ? join(homedir(), '.local', 'state') : given;
   return join(state, 'fencepost', 'releases.jsonl');
 }
+
+/** Outcomes after which the record is gone, or may be. */
+const deleting: ReadonlySet<string> = new Set([
+  'released',
+  'taken-over-by',
+  'came-back',
+  'foreign-removed',
+  'unknown',
+]);
 
 export class AuditLog {
   readonly #file: string;
@@ -77,19 +88,21 @@ export class AuditLog {
         line.kind === 'outcome' &&
         line.lock === lock &&
         line.clusterId === clusterId &&
-        (line.outcome === 'released' || line.outcome === 'taken-over-by'),
+        deleting.has(line.outcome ?? ''),
     );
-    return last === undefined ? undefined : Date.now() - Date.parse(last.at);
+    return last === undefined ? undefined : Math.max(0, Date.now() - Date.parse(last.at));
   }
 
   /**
-   * Appends one line and waits until it is on the disk. Two programs at once take turns.
+   * Appends one line and waits until it is on the disk. Several programs at once take turns.
    * @throws {Error} when it cannot be written
    */
   async append(entry: AuditEntry): Promise<AuditPlace> {
-    return withLock(`${this.#file}.lock`, async () => {
+    return withFileLock(`${this.#file}.lock`, async () => {
       const handle = await open(this.#file, 'a+', 0o600);
       try {
+        // A file that was made by hand may be open to others.
+        await handle.chmod(0o600);
         return await appendTo(handle, this.#file, entry);
       } finally {
         await handle.close();
@@ -104,7 +117,7 @@ async function appendTo(handle: FileHandle, file: string, entry: AuditEntry): Pr
   const cut = before !== '' && !before.endsWith('\n');
   const at = new Date().toISOString();
   const previous = digest(lastLine(before));
-  const line = JSON.stringify({ at, ...entry, previous }, (_, value: unknown) =>
+  const line = JSON.stringify({ at, schemaVersion: 1, ...entry, previous }, (_, value: unknown) =>
     typeof value === 'bigint' ? value.toString() : value,
   );
   await handle.appendFile(`${cut ? '\n' : ''}${line}\n`);
@@ -143,28 +156,4 @@ function lastLine(text: string): string {
 
 function digest(line: string): string {
   return createHash('sha256').update(line).digest('hex');
-}
-
-const staleMs = 30_000;
-
-/** Holds an exclusive lock file while `work` runs; one left by a crash is taken over after 30 s. */
-async function withLock<T>(lockFile: string, work: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + staleMs;
-  for (;;) {
-    try {
-      const handle = await open(lockFile, 'wx', 0o600);
-      await handle.close();
-      break;
-    } catch (error) {
-      const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-      if (!exists) throw error;
-      if (Date.now() > deadline) await rm(lockFile, { force: true });
-      else await delay(20);
-    }
-  }
-  try {
-    return await work();
-  } finally {
-    await rm(lockFile, { force: true });
-  }
 }

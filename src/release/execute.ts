@@ -4,11 +4,17 @@
  * is still recorded.
  */
 import type { Backend } from '../backends/backend.ts';
-import { exitCodes, GuardRefused, LockChanged, type ExitCode } from '../domain/errors.ts';
+import {
+  exitCodes,
+  FencepostError,
+  GuardRefused,
+  Interrupted,
+  type ExitCode,
+} from '../domain/errors.ts';
 import type { Probe } from '../domain/probe.ts';
 import type { ReleaseOutcome, ReleaseResult } from '../domain/release.ts';
 import type { AuditEntry, AuditLog, AuditPlace } from './audit-log.ts';
-import { clusterIdOf, releaseOptions, type ReleasePlan } from './plan.ts';
+import { clusterIdOf, grantWords, releaseOptions, type ReleasePlan } from './plan.ts';
 import { verifyRelease, type Verification } from './verify.ts';
 
 export interface Operator {
@@ -25,11 +31,17 @@ export interface ExecuteOptions {
 export interface ReleaseReport {
   readonly outcome: ReleaseOutcome;
   readonly result: ReleaseResult;
+  /** Undefined when nothing was sent, or nothing deleted. */
   readonly verification: Verification | undefined;
-  /** Of the outcome's line; undefined when it could not be written (the intent was). */
-  readonly log: AuditPlace | undefined;
+  readonly log: LogResult;
   readonly exitCode: ExitCode;
 }
+
+/** Where the outcome was recorded. `not-begun`: refused before the intent was written. */
+export type LogResult =
+  | { readonly kind: 'line'; readonly place: AuditPlace }
+  | { readonly kind: 'not-begun' }
+  | { readonly kind: 'failed'; readonly reason: string };
 
 const exitOf: Readonly<Record<ReleaseOutcome, ExitCode>> = {
   released: exitCodes.ok,
@@ -43,9 +55,10 @@ const exitOf: Readonly<Record<ReleaseOutcome, ExitCode>> = {
 };
 
 /**
- * Executes a plan that no guard refuses.
- * @throws {GuardRefused} a guard refuses, or the server's role or identity changed since the plan
- * @throws {LockChanged} the lock is gone or another's by now; nothing was deleted
+ * Executes a plan that no guard refuses. Refusals and changes seen on the way are outcomes.
+ * @throws {GuardRefused} a guard refuses
+ * @throws {Interrupted} before the write: nothing was touched, and the log says so
+ * @throws {TargetError | PermissionError} the server cannot be asked any more: nothing was sent
  */
 export async function executeRelease(
   backend: Backend,
@@ -56,62 +69,81 @@ export async function executeRelease(
 ): Promise<ReleaseReport> {
   const [refusal] = plan.refusedBy;
   if (refusal !== undefined) throw refusedBy(refusal.name, refusal.text, refusal.remedy);
-  await lookAgain(backend, plan, signal);
+  const notBegun = await lookAgain(backend, plan, signal);
+  if (notBegun !== undefined) return withoutAct(notBegun);
   const facts = auditFacts(plan, options.operator);
-  await recordIntent(log, facts);
-  signal.throwIfAborted();
-  const how = releaseOptions(plan.request, options.timeoutMs);
-  const result = await releaseOnce(backend, plan, how, signal);
+  const noRecord = await recordIntent(log, facts);
+  if (noRecord !== undefined) return withoutAct(noRecord);
+  const { lock, clusterId } = facts;
+  const record = (outcome: string, more: object): Promise<LogResult> =>
+    recordOutcome(log, { kind: 'outcome', lock, clusterId, outcome, ...more });
+  let result: ReleaseResult;
+  try {
+    result = await releaseOnce(backend, plan, options, signal);
+  } catch (error) {
+    await record('interrupted', { reply: 'nothing was sent' });
+    throw error;
+  }
   const verification = await verify(backend, plan, result, options.verifyMs, signal);
   const outcome = joinOutcome(result, verification);
-  const place = await recordOutcome(log, {
-    kind: 'outcome',
-    lock: facts.lock,
-    clusterId: facts.clusterId,
-    outcome,
-    reply: result.reply,
-    fenceRaisedTo: result.fenceRaisedTo,
-    verification,
-  });
-  return { outcome, result, verification, log: place, exitCode: exitOf[outcome] };
+  const { reply, fenceRaisedTo } = result;
+  const logged = await record(outcome, { reply, fenceRaisedTo, verification });
+  return { outcome, result, verification, log: logged, exitCode: exitCodeOf(outcome, signal) };
 }
 
-/** No record, no release (G20). */
-async function recordIntent(log: AuditLog, facts: AuditFacts): Promise<void> {
+function withoutAct(result: ReleaseResult): ReleaseReport {
+  const { outcome } = result;
+  const log = { kind: 'not-begun' } as const;
+  return { outcome, result, verification: undefined, log, exitCode: exitOf[outcome] };
+}
+
+/** An interrupted look at the result is no success: what it would have shown is not known. */
+function exitCodeOf(outcome: ReleaseOutcome, signal: AbortSignal): ExitCode {
+  const code = exitOf[outcome];
+  return signal.aborted && code === exitCodes.ok ? exitCodes.interrupted : code;
+}
+
+/** No record, no release (G20). Undefined: it is on the disk. */
+async function recordIntent(log: AuditLog, facts: AuditFacts): Promise<ReleaseResult | undefined> {
   try {
     await log.append({ kind: 'intent', ...facts });
+    return undefined;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw refusedBy('audit-record', `the audit log cannot be written: ${reason}`, undefined);
+    return refusal(
+      `the audit log cannot be written: ${reasonOf(error)}`,
+      'name another one: --audit-log FILE',
+    );
   }
 }
 
 /** The release is done: a log that fails now is told in the report, not thrown. */
-async function recordOutcome(log: AuditLog, entry: AuditEntry): Promise<AuditPlace | undefined> {
+async function recordOutcome(log: AuditLog, entry: AuditEntry): Promise<LogResult> {
   try {
-    return await log.append(entry);
-  } catch {
-    // Nothing is lost silently: the report says "not logged", and the intent is on disk.
-    return undefined;
+    return { kind: 'line', place: await log.append(entry) };
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) };
   }
 }
 
 /** The server may have changed its role, and the lock its owner, while a person was reading. */
-async function lookAgain(backend: Backend, plan: ReleasePlan, signal: AbortSignal): Promise<void> {
-  const probe = await backend.probe(signal);
-  const difference = serverDifference(plan.probe, probe);
-  if (difference !== undefined) {
-    throw refusedBy('writable-side', difference, 'plan again: the roles changed since');
-  }
+async function lookAgain(
+  backend: Backend,
+  plan: ReleasePlan,
+  signal: AbortSignal,
+): Promise<ReleaseResult | undefined> {
+  const difference = serverDifference(plan.probe, await backend.probe(signal));
+  if (difference !== undefined) return refusal(difference, 'plan again: the roles changed since');
   const now = await backend.inspect(plan.detail.ref, signal);
-  const expected = plan.detail.identity?.expect;
-  if (now?.identity?.expect === expected) return;
-  const name = plan.detail.ref.name;
-  const [code, what] =
-    now?.identity === undefined
-      ? ['lock-gone', `"${name}" is already gone`]
-      : ['grant-changed', `"${name}" changed hands: ${expected ?? ''} → ${now.identity.expect}`];
-  throw new LockChanged(what, { code, hint: 'nothing was deleted; plan again', definite: true });
+  if (now?.identity === undefined) return { ...nothingSent, outcome: 'already-gone' };
+  if (now.identity.expect === plan.detail.identity?.expect) return undefined;
+  const what = `${grantWords(plan.detail)} → ${grantWords(now)}`;
+  return { ...nothingSent, outcome: 'changed-hands', now: what };
+}
+
+const nothingSent = { reply: 'nothing was sent', fenceRaisedTo: undefined };
+
+function refusal(reason: string, remedy: string): ReleaseResult {
+  return { ...nothingSent, outcome: 'refused', reason, remedy };
 }
 
 function serverDifference(planned: Probe, now: Probe): string | undefined {
@@ -125,20 +157,28 @@ function serverDifference(planned: Probe, now: Probe): string | undefined {
   return now.writable.can ? undefined : now.writable.reason;
 }
 
-/** What the backend throws before it wrote anything still needs its line in the log. */
+/**
+ * Asks the backend once. Whatever it throws besides an interruption is an outcome, too.
+ * @throws {Interrupted} nothing was sent
+ */
 async function releaseOnce(
   backend: Backend,
   plan: ReleasePlan,
-  how: Parameters<Backend['release']>[1],
+  options: ExecuteOptions,
   signal: AbortSignal,
 ): Promise<ReleaseResult> {
   try {
-    return await backend.release(plan.detail, how, signal);
+    return await backend.release(
+      plan.detail,
+      releaseOptions(plan.request, options.timeoutMs),
+      signal,
+    );
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const definite = error instanceof Error && 'definite' in error && error.definite === true;
+    if (error instanceof Interrupted) throw error;
+    const reason = reasonOf(error);
     const base = { reply: reason, fenceRaisedTo: undefined, reason };
-    return definite ? { ...base, outcome: 'refused' } : { ...base, outcome: 'unknown' };
+    const definite = error instanceof FencepostError && error.definite;
+    return { ...base, outcome: definite ? 'refused' : 'unknown' };
   }
 }
 
@@ -154,9 +194,13 @@ async function verify(
   try {
     return await verifyRelease(backend, plan.detail, holdOwner, verifyMs, signal);
   } catch (error) {
-    // The release is done: an interrupted look must not lose its outcome.
-    return { outcome: 'unknown', note: error instanceof Error ? error.message : String(error) };
+    // The release is done: a look that fails must not lose its outcome.
+    return { outcome: 'unknown', note: `could not look: ${reasonOf(error)}` };
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function joinOutcome(result: ReleaseResult, seen: Verification | undefined): ReleaseOutcome {

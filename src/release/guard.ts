@@ -26,6 +26,8 @@ export interface Guard {
 
 /** What the caller asked for, as far as guards look at it. */
 export interface ReleaseRequest {
+  /** To be carried out, not only planned. */
+  readonly execute: boolean;
   /** Token of the grant that the operator saw. */
   readonly expect: string | undefined;
   /** Somebody can be asked: the lock's name will be typed. */

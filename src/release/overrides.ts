@@ -1,12 +1,14 @@
 /** `--override GUARD=REASON`: takes soft guards out of the way, with a reason that is recorded. */
 import { UsageError } from '../domain/errors.ts';
 import { nearestName } from '../domain/nearest.ts';
+import { stringToText } from '../domain/text.ts';
 import { blocks, type Guard } from './guard.ts';
+import { overridable } from './guards/all.ts';
 
 /** Guard name to reason. */
 export type Overrides = ReadonlyMap<string, string>;
 
-/** @throws {UsageError} `bad-override` when there is no `=`, no name or no reason */
+/** @throws {UsageError} `bad-override` when there is no `=`, no reason, or no such guard to overrule */
 export function parseOverrides(given: readonly string[]): Overrides {
   const overrides = new Map<string, string>();
   for (const text of given) {
@@ -19,32 +21,32 @@ export function parseOverrides(given: readonly string[]): Overrides {
         'write --override owner-connection="checked, the pod is gone"',
       );
     }
-    overrides.set(name, reason);
+    if (!overridable.includes(name)) throw notOverridable(name);
+    overrides.set(name, stringToText(reason));
   }
   return overrides;
 }
 
+function notOverridable(name: string): UsageError {
+  const near = nearestName(name, overridable);
+  const suggestion = near === undefined ? '' : `did you mean "${near}"? `;
+  return bad(
+    `"${name}" is no guard that can be overridden`,
+    `${suggestion}these can: ${overridable.join(', ')}`,
+  );
+}
+
 /**
- * Refuses overrides that mean nothing: of a guard that does not exist or cannot be overridden.
+ * Refuses the override of a guard that is only sometimes soft, and is hard here.
  * @throws {UsageError} `bad-override`
  */
 export function checkOverrides(overrides: Overrides, guards: readonly Guard[]): void {
-  for (const name of overrides.keys()) {
-    const guard = guards.find((one) => one.name === name);
-    if (guard === undefined) {
-      const soft = guards.filter((one) => one.level === 'soft').map((one) => one.name);
-      const near = nearestName(name, soft);
-      throw bad(
-        `there is no guard "${name}"`,
-        near === undefined ? `guards: ${soft.join(', ')}` : `did you mean "${near}"?`,
-      );
-    }
-    if (guard.level === 'hard' && blocks(guard)) {
-      throw bad(
-        `guard "${name}" cannot be overridden: ${guard.text}`,
-        guard.remedy ?? 'a different action is needed',
-      );
-    }
+  for (const guard of guards) {
+    if (guard.level !== 'hard' || !blocks(guard) || !overrides.has(guard.name)) continue;
+    throw bad(
+      `guard "${guard.name}" cannot be overridden here: ${guard.text}`,
+      guard.remedy ?? 'a different action is needed',
+    );
   }
 }
 

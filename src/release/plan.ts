@@ -4,6 +4,7 @@ import { LockChanged } from '../domain/errors.ts';
 import { judgeLiveness, type Liveness } from '../domain/liveness.ts';
 import type { RenewalSample } from '../domain/lease.ts';
 import type { LockDetail, LockRef } from '../domain/lock.ts';
+import { valueOf } from '../domain/known.ts';
 import type { Probe } from '../domain/probe.ts';
 import type { OwnerToken } from '../domain/holder.ts';
 import type { ReleaseOptions, ReleasePreview } from '../domain/release.ts';
@@ -45,7 +46,7 @@ export interface ReleasePlan {
 
 /**
  * Looks, watches, and judges the guards.
- * @throws {LockChanged} `lock-gone` when there is no such lock; `grant-changed` when it is not the
+ * @throws {LockChanged} `already-gone` when nobody holds such a lock; `changed-hands` when it is not the
  *   grant that `expect` names: looking further would be about somebody else
  * @throws {UsageError} an override that means nothing
  */
@@ -57,15 +58,12 @@ export async function planRelease(
   onProgress?: (elapsedMs: number, totalMs: number) => void,
 ): Promise<ReleasePlan> {
   const probe = await backend.probe(signal);
-  const detail = await backend.inspect(request.ref, signal);
-  if (detail === undefined) throw gone(request);
-  const seen = detail.identity?.expect;
-  if (request.expect !== undefined && seen !== undefined && seen !== request.expect) {
-    throw changed(request, seen);
-  }
-  const sample = await observe(backend, detail, request, signal, onProgress);
-  const liveness = judgeLiveness(detail.evidence, sample);
+  const detail = await inspectGrant(backend, request, signal);
   const preview = backend.preview(detail, releaseOptions(request, 0));
+  // What is out of the question anyway is told at once, not after a long look.
+  const hopeless = !probe.writable.can || !preview.possible.can || memory.problem !== undefined;
+  const sample = hopeless ? undefined : await observe(backend, detail, request, signal, onProgress);
+  const liveness = judgeLiveness(detail.evidence, sample);
   const guards = judgeGuards({
     probe,
     detail,
@@ -91,6 +89,23 @@ export async function planRelease(
   };
 }
 
+async function inspectGrant(
+  backend: Backend,
+  request: PlanRequest,
+  signal: AbortSignal,
+): Promise<LockDetail> {
+  const detail = await backend.inspect(request.ref, signal);
+  if (detail === undefined || detail.state === 'free' || detail.state === 'orphan-waiters') {
+    throw gone(backend, request, detail);
+  }
+  const seen = detail.identity?.expect;
+  if (request.expect !== undefined && seen !== undefined && seen !== request.expect) {
+    throw changed(request, `${request.expect} → ${grantWords(detail)}`);
+  }
+  return detail;
+}
+
+/** A grant that ends while it is watched is another's matter from then on. */
 async function observe(
   backend: Backend,
   detail: LockDetail,
@@ -98,10 +113,13 @@ async function observe(
   signal: AbortSignal,
   onProgress?: (elapsedMs: number, totalMs: number) => void,
 ): Promise<RenewalSample | undefined> {
-  // A replica or an empty lock is refused whatever a long look would show.
-  if (request.observe === 'off' || detail.identity === undefined) return undefined;
-  if (detail.server.replicaOf !== undefined) return undefined;
-  return backend.sample(detail, request.observe, signal, onProgress);
+  if (request.observe === 'off') return undefined;
+  const sample = await backend.sample(detail, request.observe, signal, onProgress);
+  if (sample.outcome === 'gone') throw gone(backend, request, detail);
+  if (sample.outcome === 'changed-hands') {
+    throw changed(request, `${grantWords(detail)}: ${sample.note}`);
+  }
+  return sample;
 }
 
 /** What the backend is told, from what the operator asked for. */
@@ -118,18 +136,29 @@ export function clusterIdOf(probe: Probe): string | undefined {
   return probe.clusterId.kind === 'unknown' ? undefined : probe.clusterId.value;
 }
 
-function gone(request: PlanRequest): LockChanged {
-  return new LockChanged(`"${request.ref.name}": no such lock`, {
-    code: 'lock-gone',
-    hint: 'nothing was deleted; `fencepost ls` shows what is there',
+/** A grant in a few words: its owners and its token. */
+export function grantWords(lock: LockDetail): string {
+  const owners = (valueOf(lock.holders) ?? []).map((holder) => holder.owner).join(', ');
+  return `${owners === '' ? 'unknown owner' : owners} (${lock.identity?.expect ?? 'no grant'})`;
+}
+
+function gone(
+  backend: Backend,
+  { ref, expect }: PlanRequest,
+  detail: LockDetail | undefined,
+): LockChanged {
+  const never = detail === undefined && expect === undefined;
+  const what = never ? `no such lock on ${backend.display}` : 'already gone: nobody holds it';
+  return new LockChanged(`"${ref.name}": ${what}`, {
+    code: 'already-gone',
+    hint: 'nothing was deleted; `fencepost ls` lists what is there',
     definite: true,
   });
 }
 
-function changed(request: PlanRequest, seen: string): LockChanged {
-  const was = request.expect ?? '';
-  return new LockChanged(`"${request.ref.name}" changed hands: ${was} is now ${seen}`, {
-    code: 'grant-changed',
+function changed({ ref }: PlanRequest, what: string): LockChanged {
+  return new LockChanged(`"${ref.name}" changed hands: ${what}`, {
+    code: 'changed-hands',
     hint: 'nothing was deleted; look at it again with `fencepost show`',
     definite: true,
   });

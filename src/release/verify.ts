@@ -1,30 +1,31 @@
 /** Looks for a while after a release: is it free, who has it now, did the old owner come back. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Backend } from '../backends/backend.ts';
+import { formatDuration } from '../domain/duration.ts';
 import { FencepostError } from '../domain/errors.ts';
 import { compareFences } from '../domain/fence.ts';
 import { valueOf } from '../domain/known.ts';
 import type { LockDetail } from '../domain/lock.ts';
-import type { OwnerToken } from '../domain/holder.ts';
+import type { Holder, OwnerToken } from '../domain/holder.ts';
 
-export type Verification =
-  | { readonly outcome: 'free'; readonly forMs: number; readonly note: string }
+export type Verification = { readonly note: string } & (
+  | { readonly outcome: 'free'; readonly forMs: number }
   | {
       readonly outcome: 'taken-over';
       readonly owner: OwnerToken;
       readonly higherFence: 'yes' | 'no' | 'unknown';
-      readonly note: string;
     }
-  | { readonly outcome: 'came-back'; readonly note: string }
+  | { readonly outcome: 'came-back' }
   /** Our own record stands in its place (`--hold`). */
-  | { readonly outcome: 'held-by-us'; readonly note: string }
-  | { readonly outcome: 'unknown'; readonly note: string };
+  | { readonly outcome: 'held-by-us' }
+  | { readonly outcome: 'unknown' }
+);
 
 const everyMs = 250;
 
 /**
- * Watches until somebody has the lock or the time is over. The end of the window decides about
- * "came back": a renewal that re-creates the record may need up to its period.
+ * Watches for the whole time: a renewal that re-creates the record may need up to its period. Ends
+ * early when the old owner is back, or when interrupted: then with what was seen last.
  */
 export async function verifyRelease(
   backend: Backend,
@@ -34,28 +35,48 @@ export async function verifyRelease(
   signal: AbortSignal,
 ): Promise<Verification> {
   const endsAt = performance.now() + forMs;
-  let failure: string | undefined;
-  let last: LockDetail | undefined;
+  let last = 'it was not looked at';
   for (;;) {
-    try {
-      last = await backend.inspect(before.ref, signal);
-      failure = undefined;
-      const seen = judge(before, last, holdOwner);
-      if (seen !== undefined && (seen.outcome === 'came-back' || performance.now() >= endsAt)) {
-        return seen;
-      }
-    } catch (error) {
-      if (signal.aborted || !(error instanceof FencepostError)) throw error;
-      failure = error.message;
-    }
-    if (performance.now() >= endsAt) break;
-    await delay(Math.min(everyMs, forMs), undefined, { signal });
+    const seen = await lookOnce(backend, before, holdOwner, signal);
+    if (signal.aborted) return { outcome: 'unknown', note: `interrupted; last seen: ${last}` };
+    if (seen?.outcome === 'came-back') return seen;
+    last = seen?.note ?? 'free';
+    const leftMs = endsAt - performance.now();
+    if (leftMs <= 0) return seen ?? { outcome: 'free', forMs, note: freeNote(forMs) };
+    await pause(Math.min(everyMs, leftMs), signal);
   }
-  if (failure !== undefined) return { outcome: 'unknown', note: `could not look: ${failure}` };
-  return { outcome: 'free', forMs, note: 'free; the old owner did not come back' };
 }
 
-/** Undefined: nobody holds it. */
+function freeNote(forMs: number): string {
+  return forMs === 0
+    ? 'free right afterwards'
+    : `${formatDuration(forMs)}: free; the old owner did not come back`;
+}
+
+/** Ends early, without an error, when interrupted. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** Undefined: nobody holds it. A failed look is not the end: the next one may succeed. */
+async function lookOnce(
+  backend: Backend,
+  before: LockDetail,
+  holdOwner: OwnerToken | undefined,
+  signal: AbortSignal,
+): Promise<Verification | undefined> {
+  try {
+    return judge(before, await backend.inspect(before.ref, signal), holdOwner);
+  } catch (error) {
+    if (!(error instanceof FencepostError)) throw error;
+    return { outcome: 'unknown', note: `could not look: ${error.message}` };
+  }
+}
+
 function judge(
   before: LockDetail,
   now: LockDetail | undefined,
@@ -63,19 +84,33 @@ function judge(
 ): Verification | undefined {
   const holder = now === undefined ? undefined : valueOf(now.holders)?.[0];
   if (now === undefined || holder === undefined) return undefined;
-  if (holder.owner === holdOwner) return { outcome: 'held-by-us', note: 'held by you' };
-  const old = valueOf(before.holders) ?? [];
-  const sameOwner = old.some((one) => one.owner === holder.owner && one.record === holder.record);
-  const others = old.length > 1 && now.identity?.expect !== before.identity?.expect;
-  if (sameOwner && !others) {
-    return { outcome: 'came-back', note: `${holder.owner} holds it again` };
+  if (holder.owner === holdOwner)
+    return { outcome: 'held-by-us', note: `held by you, ${holdOwner}` };
+  if (isBack(before, now, holder)) {
+    const weak = before.notes.some((note) => note.code === 'weak-owner');
+    const doubt = weak ? '; its value is shared, so this may be another holder' : '';
+    return { outcome: 'came-back', note: `${holder.owner} holds it again${doubt}` };
   }
+  const higherFence = compareWithBefore(before, now);
   return {
     outcome: 'taken-over',
     owner: holder.owner,
-    higherFence: compareWithBefore(before, now),
-    note: `held by ${holder.owner}`,
+    higherFence,
+    note: `held by ${holder.owner}, ${fenceWords[higherFence]}`,
   };
+}
+
+const fenceWords = {
+  yes: 'with a higher fence',
+  no: 'but WITHOUT a higher fence: the resource cannot tell it from the old owner',
+  unknown: 'no fence to compare',
+} as const;
+
+/** The same owner in the same record; of several holders, only when none of them went. */
+function isBack(before: LockDetail, now: LockDetail, holder: Holder): boolean {
+  const old = valueOf(before.holders) ?? [];
+  const same = old.some((one) => one.owner === holder.owner && one.record === holder.record);
+  return same && (old.length <= 1 || now.identity?.expect === before.identity?.expect);
 }
 
 function compareWithBefore(before: LockDetail, now: LockDetail): 'yes' | 'no' | 'unknown' {

@@ -1,6 +1,6 @@
 /** A release plan for people: which server, what would be deleted, every guard, and what to do next. */
 import type { Paint } from './paint.ts';
-import { padCells } from './width.ts';
+import { displayWidth, padCells } from './width.ts';
 
 /** One guard as shown. */
 export interface ShownGuard {
@@ -14,6 +14,8 @@ export interface ShownGuard {
 export interface ShownPlan {
   readonly lock: string;
   readonly server: string;
+  /** It will be carried out, or would have been: otherwise it is only a plan. */
+  readonly executing: boolean;
   readonly holders: string;
   readonly deletes: readonly { readonly record: string; readonly condition: string }[];
   readonly replaces: boolean;
@@ -24,6 +26,8 @@ export interface ShownPlan {
   /** Names and reasons of overridden guards. */
   readonly overrides: ReadonlyMap<string, string>;
   readonly refusedBy: readonly ShownGuard[];
+  /** Terminal cells to fill. */
+  readonly columns: number;
   /** Command that would execute exactly this plan. */
   readonly next: string;
 }
@@ -34,11 +38,9 @@ const paints = { ok: 'good', warn: 'warn', refused: 'bad', unknown: 'warn' } as 
 
 /** The plan as lines, without line breaks. */
 export function planLines(plan: ShownPlan, paint: Paint): readonly string[] {
-  const lines = [
-    `Plan for ${paint.heading(plan.lock)} on ${plan.server}. Nothing is changed without --execute.`,
-  ];
-  const width = Math.max(...plan.guards.map((guard) => guard.name.length));
-  for (const guard of plan.guards) lines.push(guardLine(guard, plan, width, paint));
+  const only = plan.executing ? '' : ' Nothing is changed without --execute.';
+  const lines = [`Plan for ${paint.heading(plan.lock)} on ${plan.server}.${only}`];
+  lines.push(...guardLines(plan, paint));
   for (const { record, condition } of plan.deletes) {
     lines.push(`Would ${plan.replaces ? 'replace' : 'delete'} ${record} if ${condition}.`);
   }
@@ -53,9 +55,38 @@ export function planLines(plan: ShownPlan, paint: Paint): readonly string[] {
   return lines;
 }
 
+const wordCells = 8;
+
+/** What is in order takes little room, two in a line; what is not has a line with its name. */
+function guardLines(plan: ShownPlan, paint: Paint): readonly string[] {
+  const fine = plan.guards.filter((guard) => guard.state === 'ok');
+  const others = plan.guards.filter((guard) => guard.state !== 'ok');
+  const width = Math.max(0, ...others.map((guard) => guard.name.length));
+  return [
+    ...pairs(
+      fine.map((guard) => guard.text),
+      Math.floor(plan.columns / 2) - wordCells - 4,
+    ).map((texts) =>
+      `  ${texts.map((text) => `${paint.good(padCells('ok', wordCells))}  ${text}`).join('')}`.trimEnd(),
+    ),
+    ...others.map((guard) => guardLine(guard, plan, width, paint)),
+  ];
+}
+
+/** Texts that are too long for `cells` have a row of their own; the others two in a row, padded. */
+function pairs(texts: readonly string[], cells: number): readonly (readonly string[])[] {
+  const rows = texts.filter((text) => displayWidth(text) > cells).map((text) => [text]);
+  const short = texts.filter((text) => displayWidth(text) <= cells);
+  for (let at = 0; at < short.length; at += 2) {
+    const [left = '', ...right] = short.slice(at, at + 2);
+    rows.push([padCells(left, cells + 2), ...right]);
+  }
+  return rows;
+}
+
 function guardLine(guard: ShownGuard, plan: ShownPlan, width: number, paint: Paint): string {
   const reason = plan.overrides.get(guard.name);
-  const word = padCells(reason === undefined ? stateWords[guard.state] : 'overrode', 8);
+  const word = padCells(reason === undefined ? stateWords[guard.state] : 'overrode', wordCells);
   const text = reason === undefined ? guard.text : `${guard.text}; overridden: ${reason}`;
   return `  ${paint[paints[guard.state]](word)}  ${padCells(guard.name, width)}  ${text}`;
 }

@@ -1,7 +1,8 @@
 /** What `release` prints: the plan, and what happened. */
 import { formatDuration } from '../../domain/duration.ts';
 import { valueOf } from '../../domain/known.ts';
-import type { ReleaseReport } from '../../release/execute.ts';
+import type { ReleaseResult } from '../../domain/release.ts';
+import type { LogResult, ReleaseReport } from '../../release/execute.ts';
 import type { ReleasePlan } from '../../release/plan.ts';
 import { shellQuote } from '../../reports/escape.ts';
 import { schemaVersion, toJsonText } from '../../reports/json.ts';
@@ -20,6 +21,7 @@ export async function showPlan(
   const lines = planLines(
     {
       lock: plan.detail.ref.name,
+      executing: plan.request.execute,
       server: serverWord(plan),
       holders: ownerWord(plan.detail, false),
       deletes: plan.preview.deletes,
@@ -30,6 +32,7 @@ export async function showPlan(
       guards: plan.guards,
       overrides: plan.request.overrides,
       refusedBy: plan.refusedBy,
+      columns: io.columns ?? 100,
       next: nextCommand(plan, options),
     },
     await paintFor(io),
@@ -79,6 +82,7 @@ export function planJson(plan: ReleasePlan): object {
     overrides: Object.fromEntries(plan.request.overrides),
     refusedBy: plan.refusedBy.map((guard) => guard.name),
     executed: false,
+    ...(plan.request.execute ? { outcome: 'refused' } : {}),
   };
 }
 
@@ -90,7 +94,8 @@ export async function showOutcome(
 ): Promise<void> {
   if (options.output === 'json') {
     const { outcome, result, verification, log } = report;
-    const document = { ...planJson(plan), executed: true, outcome, result, verification, log };
+    const executed = log.kind !== 'not-begun';
+    const document = { ...planJson(plan), executed, outcome, result, verification, log };
     await io.out(`${toJsonText(document)}\n`);
     return;
   }
@@ -102,52 +107,74 @@ export async function showOutcome(
 }
 
 function outcomeLines(plan: ReleasePlan, report: ReleaseReport): readonly string[] {
-  const { result, verification, log } = report;
-  const where =
-    log === undefined
-      ? 'NOT LOGGED: the audit log could not be written'
-      : `log ${log.day}#${log.number}`;
-  const lines = [
-    `${report.outcome}   ${plan.detail.ref.name}   was ${ownerWord(plan.detail, false)}   ${where}`,
-    ...resultLines(report),
+  const { result, verification } = report;
+  const heading = [
+    outcomeWord(report),
+    plan.detail.ref.name,
+    `was ${ownerWord(plan.detail, false)}`,
+    ...logWords(report.log),
   ];
-  if (verification !== undefined) lines.push(`verified   ${verification.note}`);
+  const lines = [heading.join('   '), ...resultLines(result)];
+  if (verification !== undefined) lines.push(line('verified', verification.note));
   if (result.fenceRaisedTo !== undefined) {
-    lines.push(
-      `fence      raised to ${result.fenceRaisedTo.toString()}; it fences only where the resource refuses smaller tokens`,
-    );
+    const to = result.fenceRaisedTo.toString();
+    const fences = 'it fences nobody unless the resource refuses smaller tokens';
+    lines.push(line('fence', `raised to ${to}; ${fences}`));
   }
-  if (result.outcome === 'released') {
-    lines.push('note       its owner has not been told; a paused process may still write');
-  }
-  return lines;
+  return [...lines, line('note', noteOf(result))];
 }
 
-function resultLines({ result, verification }: ReleaseReport): readonly string[] {
-  switch (result.outcome) {
-    case 'released': {
-      const next =
-        verification?.outcome === 'taken-over'
-          ? [`next       ${verification.owner}, higher fence: ${verification.higherFence}`]
-          : [];
-      return next;
-    }
-    case 'changed-hands':
-      return [`now        ${result.now}`, 'nothing was deleted'];
-    case 'already-gone':
-      return ['nothing was deleted'];
-    case 'unknown':
-      return [
-        `reason     ${result.reason}`,
-        'whether it was deleted is not known: look again with `fencepost show`',
-      ];
+function noteOf({ outcome }: ReleaseResult): string {
+  switch (outcome) {
+    case 'released':
     case 'foreign-removed':
-      return [`removed    ${result.removed.join(', ')}: a grant made after ours fell too`];
+      return 'its owner has not been told; a paused process may still write';
+    case 'unknown':
+      return 'whether it was deleted is not known: look again with `fencepost show`';
+    case 'changed-hands':
+    case 'already-gone':
+    case 'refused':
+      return 'nothing was deleted';
+  }
+}
+
+function outcomeWord({ outcome, verification }: ReleaseReport): string {
+  return verification?.outcome === 'taken-over' && outcome === 'taken-over-by'
+    ? `taken-over-by ${verification.owner}`
+    : outcome;
+}
+
+function logWords(log: LogResult): readonly string[] {
+  switch (log.kind) {
+    case 'line':
+      return [`log ${log.place.day}#${log.place.number}`];
+    case 'failed':
+      return [`OUTCOME NOT LOGGED: ${log.reason}`];
+    case 'not-begun':
+      return [];
+  }
+}
+
+function line(label: string, text: string): string {
+  return `${label.padEnd(10)} ${text}`;
+}
+
+function resultLines(result: ReleaseResult): readonly string[] {
+  switch (result.outcome) {
+    case 'released':
+      return result.woken.kind === 'unknown' ? [line('waiters', result.woken.reason)] : [];
+    case 'already-gone':
+      return [];
+    case 'changed-hands':
+      return [line('now', result.now)];
+    case 'unknown':
+      return [line('reason', result.reason)];
+    case 'foreign-removed':
+      return [line('removed', `${result.removed.join(', ')}: a grant made after ours fell too`)];
     case 'refused':
       return [
-        `reason     ${result.reason}`,
-        ...(result.remedy === undefined ? [] : [`next       ${result.remedy}`]),
-        'nothing was deleted',
+        line('reason', result.reason),
+        ...(result.remedy === undefined ? [] : [line('next', result.remedy)]),
       ];
   }
 }

@@ -3,14 +3,20 @@ import { hostname, userInfo } from 'node:os';
 import { randomBytes } from 'node:crypto';
 import type { Backend } from '../../backends/backend.ts';
 import { formatDuration } from '../../domain/duration.ts';
-import { exitCodes, GuardRefused, UsageError, type ExitCode } from '../../domain/errors.ts';
+import {
+  exitCodes,
+  GuardRefused,
+  LockChanged,
+  UsageError,
+  type ExitCode,
+} from '../../domain/errors.ts';
 import { parseText, stringToText } from '../../domain/text.ts';
 import { AuditLog, auditLogFile } from '../../release/audit-log.ts';
 import { executeRelease } from '../../release/execute.ts';
 import { parseOverrides } from '../../release/overrides.ts';
 import { planRelease, type PlanRequest, type ReleasePlan } from '../../release/plan.ts';
 import { waitForExpiry } from '../../release/wait-expiry.ts';
-import { toJsonText } from '../../reports/json.ts';
+import { schemaVersion, toJsonText } from '../../reports/json.ts';
 import type { Io } from '../io.ts';
 import { progressOn } from '../output.ts';
 import { askLine } from '../prompts.ts';
@@ -42,7 +48,10 @@ export function runRelease(
         `fencepost: the audit log's chain is broken at line ${log.brokenAt}: it was edited or cut off\n`,
       );
     }
-    const plan = await makePlan(backend, request, log, io);
+    const plan = await makePlan(backend, request, log, io).catch(async (error: unknown) => {
+      if (options.output === 'json') await tellChange(error, backend, request, io);
+      throw error;
+    });
     if (options.execute !== true || plan.refusedBy.length > 0) {
       return showPlanOnly(plan, options, io);
     }
@@ -63,6 +72,7 @@ function refusePattern(name: string): void {
 function toRequest(name: string, options: ReleaseCommandOptions, io: Io): PlanRequest {
   const { convention } = options;
   return {
+    execute: options.execute === true,
     ref: { name: parseText(name), ...(convention === undefined ? {} : { convention }) },
     expect: options.expect,
     interactive: io.inIsTerminal,
@@ -74,7 +84,7 @@ function toRequest(name: string, options: ReleaseCommandOptions, io: Io): PlanRe
     observe: options.observe,
     overrides: parseOverrides(options.override ?? []),
     holdOwner: stringToText(
-      `fencepost-hold:${userInfo().username}@${hostname()}:${randomBytes(8).toString('hex')}`,
+      `fencepost-hold:${userName()}@${hostname()}:${randomBytes(8).toString('hex')}`,
     ),
     soonMs,
   };
@@ -96,6 +106,26 @@ async function makePlan(
   } finally {
     progress.clear();
   }
+}
+
+/** For programs, a lock that is gone or another's is an outcome like any other; stderr says it to people. */
+async function tellChange(
+  error: unknown,
+  backend: Backend,
+  request: PlanRequest,
+  io: Io,
+): Promise<void> {
+  if (!(error instanceof LockChanged)) return;
+  await io.out(
+    `${toJsonText({
+      schemaVersion,
+      lock: request.ref.name,
+      target: backend.display,
+      executed: false,
+      outcome: error.code,
+      reason: error.message,
+    })}\n`,
+  );
 }
 
 async function showPlanOnly(
@@ -121,7 +151,7 @@ async function execute(
     plan,
     log,
     {
-      operator: { user: userInfo().username, host: hostname() },
+      operator: { user: userName(), host: hostname() },
       timeoutMs: options.timeout,
       verifyMs: options.verify,
     },
@@ -129,6 +159,16 @@ async function execute(
   );
   await showOutcome(plan, report, options, io);
   return report.exitCode;
+}
+
+/** A container may run under a user id that no name belongs to. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // Nothing is lost: the id is what identifies the user.
+    return `uid ${process.getuid?.() ?? '?'}`;
+  }
 }
 
 /** The plan is shown, then the name is typed. */
@@ -157,9 +197,7 @@ async function wait(
   const waited = await waitForExpiry(backend, request.ref, io.signal);
   const lock = request.ref.name;
   if (options.output === 'json') {
-    await io.out(
-      `${toJsonText({ schemaVersion: 1, lock, outcome: 'ended-by-itself', ...waited })}\n`,
-    );
+    await io.out(`${toJsonText({ schemaVersion, lock, outcome: 'ended-by-itself', ...waited })}\n`);
   } else {
     await io.out(
       `ended by itself   ${lock}   after ${formatDuration(waited.waitedMs)}; now ${waited.now}; nothing was deleted\n`,

@@ -8,11 +8,19 @@ import {
   sameGrant,
   singleHold,
 } from './lock.ts';
-import { auditWritable, fenceRaised, nameConfirmed, notAgain, ownerAsked } from './operator.ts';
+import {
+  auditWritable,
+  fenceRaised,
+  nameConfirmed,
+  notAgain,
+  ownerAsked,
+  sessionEnds,
+} from './operator.ts';
 import { expiresSoon, noRenewal, ownerGone, stuckThread } from './owner.ts';
 import { accountMayRelease, clusterHealthy, rightCluster, writableSide } from './server.ts';
 
-const guards: readonly ((input: GuardInput) => Guard)[] = [
+/** A guard without an answer does not apply to what was asked for. */
+const guards: readonly ((input: GuardInput) => Guard | undefined)[] = [
   rightCluster,
   writableSide,
   clusterHealthy,
@@ -25,6 +33,7 @@ const guards: readonly ((input: GuardInput) => Guard)[] = [
   ownerGone,
   stuckThread,
   blastRadius,
+  sessionEnds,
   singleHold,
   nextInLine,
   fenceRaised,
@@ -34,6 +43,22 @@ const guards: readonly ((input: GuardInput) => Guard)[] = [
   auditWritable,
 ];
 
+/** Guards that a recorded reason can take out of the way, at least while they are only unknown. */
+export const overridable: readonly string[] = [
+  'right-cluster',
+  'writable-side',
+  'cluster-healthy',
+  'format-recognised',
+  'owner-distinct',
+  'expires-soon',
+  'no-renewal',
+  'owner-connection',
+  'blast-radius',
+  'session-may-hold-newer-grant',
+  'single-hold',
+  'not-again',
+];
+
 export function judgeGuards(input: GuardInput): readonly Guard[] {
-  return guards.map((guard) => guard(input));
+  return guards.flatMap((guard) => guard(input) ?? []);
 }

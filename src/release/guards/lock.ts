@@ -15,12 +15,12 @@ export function formatRecognised({ detail, preview }: GuardInput): Guard {
     return { name, level: 'hard', state: 'ok', text: `${recognition.title}, as told` };
   }
   if (recognition.confidence === 'low') {
-    const others = [recognition.convention, ...recognition.candidates].join(', ');
+    const others = recognition.candidates.join(', ');
     return {
       name,
       level: 'soft',
       state: 'refused',
-      text: `only guessed to be a ${recognition.title} (could be ${others})`,
+      text: `only guessed to be a ${recognition.title}${others === '' ? '' : ` (could also be ${others})`}`,
       remedy: `name the layout: --convention ${recognition.convention}`,
     };
   }
@@ -37,7 +37,7 @@ export function sameGrant({ detail, request }: GuardInput): Guard {
   const base = { name: 'same-grant', level: 'hard' } as const;
   const seen = detail.identity?.expect;
   if (seen === undefined) {
-    return { ...base, state: 'refused', text: 'nobody holds it: there is nothing to release' };
+    return { ...base, state: 'refused', text: 'the record shows no grant that could be compared' };
   }
   if (request.expect === undefined) {
     return request.interactive

@@ -45,6 +45,18 @@ export function ownerAsked(): Guard {
   };
 }
 
+/** Ending a session cannot be made conditional: whatever the owner takes meanwhile falls, too. */
+export function sessionEnds({ request }: GuardInput): Guard | undefined {
+  if (!request.endSession) return undefined;
+  return {
+    name: 'session-may-hold-newer-grant',
+    level: 'soft',
+    state: 'refused',
+    text: 'ending the session is not atomic: a lock that the owner takes meanwhile falls with it',
+    remedy: 'leave --end-session out, or make sure that the owner takes nothing new',
+  };
+}
+
 /** G16. */
 export function notAgain({ lastReleaseAgoMs }: GuardInput): Guard {
   const base = { name: 'not-again', level: 'soft' } as const;
@@ -72,14 +84,12 @@ export function nameConfirmed({ request, detail }: GuardInput): Guard {
           remedy: 'give the exact name',
         };
   }
-  return request.interactive
-    ? { ...base, state: 'ok', text: 'its name will be asked for' }
-    : {
-        ...base,
-        state: 'refused',
-        text: 'without a terminal the name must be confirmed',
-        remedy: 'add --confirm with the exact name',
-      };
+  if (request.interactive) return { ...base, state: 'ok', text: 'its name will be asked for' };
+  const remedy = 'add --confirm with the exact name';
+  // Consent belongs to the act: a plan without it is still a plan.
+  return request.execute
+    ? { ...base, state: 'refused', text: 'without a terminal the name must be confirmed', remedy }
+    : { ...base, state: 'warn', text: 'executing without a terminal needs --confirm', remedy };
 }
 
 /** G20. */

@@ -1,6 +1,7 @@
 /** Guards about the owner: does it still live, and would the lease end by itself. */
 import { formatDuration } from '../../domain/duration.ts';
 import { valueOf } from '../../domain/known.ts';
+import type { RenewalSample } from '../../domain/lease.ts';
 import type { OwnerEvidence } from '../../domain/lock.ts';
 import type { Guard, GuardInput } from '../guard.ts';
 
@@ -8,16 +9,17 @@ import type { Guard, GuardInput } from '../guard.ts';
 export function expiresSoon({ detail, sample, soonMs }: GuardInput): Guard {
   const base = { name: 'expires-soon', level: 'soft' } as const;
   const { lease } = detail;
-  if (lease.kind === 'ttl' && lease.ttlMs <= soonMs && sample?.outcome !== 'renewed') {
+  const leftMs = lease.kind === 'ttl' ? leftAfter(lease.ttlMs, sample) : undefined;
+  if (leftMs !== undefined && leftMs <= soonMs && sample?.outcome !== 'renewed') {
     return {
       ...base,
       state: 'refused',
-      text: `frees itself in ${formatDuration(lease.ttlMs)}`,
+      text: `frees itself in ${formatDuration(leftMs)}`,
       remedy: 'wait for it instead: the same command with --wait-expiry',
     };
   }
-  if (lease.kind === 'ttl') {
-    return { ...base, state: 'ok', text: `${formatDuration(lease.ttlMs)} left on the lease` };
+  if (leftMs !== undefined) {
+    return { ...base, state: 'ok', text: `${formatDuration(leftMs)} left on the lease` };
   }
   if (lease.kind === 'unknown') {
     return { ...base, state: 'unknown', text: `lease unknown: ${lease.reason}` };
@@ -30,6 +32,11 @@ export function expiresSoon({ detail, sample, soonMs }: GuardInput): Guard {
         ? 'lives as long as its session'
         : 'will not expire by itself: it has no lease',
   };
+}
+
+/** What was left when the lease was last looked at: the watching itself takes its time. */
+function leftAfter(ttlMs: number, sample: RenewalSample | undefined): number {
+  return sample?.observations.at(-1)?.ttlMs ?? ttlMs;
 }
 
 /** G8. Strong evidence of life; its absence proves death only over a window that is long enough. */
@@ -51,10 +58,11 @@ export function noRenewal({ sample }: GuardInput): Guard {
       return windowState(sample.windowMs, valueOf(sample.neededMs), note);
     case 'not-applicable':
       return { ...base, state: 'warn', text: note };
+    case 'discarded':
+      return { ...base, state: 'unknown', text: note, remedy: 'plan again' };
     case 'changed-hands':
     case 'gone':
-    case 'discarded':
-      return { ...base, state: 'refused', text: note, remedy: 'look again' };
+      return { ...base, level: 'hard', state: 'refused', text: note, remedy: 'plan again' };
   }
 }
 
@@ -99,9 +107,7 @@ export function ownerGone({ detail, liveness }: GuardInput): Guard {
 
 function sentence(item: OwnerEvidence): string {
   const { finding } = item;
-  return finding.kind === 'unknown'
-    ? `unknown: ${finding.reason}`
-    : `${finding.value} (${item.source})`;
+  return finding.kind === 'unknown' ? finding.reason : `${finding.value} (${item.source})`;
 }
 
 /** G10. */

@@ -41,7 +41,7 @@ export function writableSide({ probe, detail }: GuardInput): Guard {
         text: `role unknown: ${role.reason}`,
         remedy: role.remedy ?? 'make sure that this is the primary',
       }
-    : { ...base, state: 'ok', text: role.value };
+    : { ...base, state: 'ok', text: `${role.value}: takes writes` };
 }
 
 /** G3. */
@@ -72,7 +72,7 @@ export function accountMayRelease({ probe, request }: GuardInput): Guard {
       return { ...base, state: 'refused', text: ability.reason, ...remedyOf(ability) };
     }
   }
-  return { ...base, state: 'ok', text: 'nothing forbids this account to release' };
+  return { ...base, state: 'ok', text: 'this account may release' };
 }
 
 function remedyOf(fact: { readonly remedy?: string }): { readonly remedy?: string } {
