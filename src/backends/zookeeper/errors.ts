@@ -54,6 +54,11 @@ export function toFencepostError(
   );
 }
 
+/** Whether the node's ACL refused this identity. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof PermissionError && error.code === 'zookeeper-no-auth';
+}
+
 function refused(path: string, target: Target): PermissionError {
   return new PermissionError(`not allowed at ${stringToText(path)} on ${displayTarget(target)}`, {
     code: 'zookeeper-no-auth',

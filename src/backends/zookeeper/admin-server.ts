@@ -1,0 +1,64 @@
+/** One command of ZooKeeper's AdminServer over HTTP, with 64-bit numbers kept whole. */
+import { request } from 'node:http';
+import { known, unknown, type Known } from '../../domain/known.ts';
+import type { Target } from '../../domain/target.ts';
+
+const defaultPort = 8080;
+const maxBodyBytes = 64 * 1024 * 1024;
+
+/** The JSON object of `/commands/<name>` on member `index`, or why there is none. */
+export async function askAdminServer(
+  target: Target,
+  index: number,
+  command: string,
+  timeoutMs: number,
+): Promise<Known<Readonly<Record<string, unknown>>>> {
+  const host = target.endpoints[index]?.host ?? '';
+  const port = target.adminPorts[index] ?? target.adminPorts[0] ?? defaultPort;
+  try {
+    const body = await get(host, port, `/commands/${command}`, timeoutMs);
+    const parsed = parseWithBigNumbers(body);
+    if (typeof parsed !== 'object' || parsed === null) throw new Error('not a JSON object');
+    return known(Object.fromEntries(Object.entries(parsed)));
+  } catch (error) {
+    return unknown(`AdminServer on port ${port}: ${describe(error)}`);
+  }
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return 'failed';
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return code === 'ECONNREFUSED' ? 'connection refused' : (code ?? error.message);
+}
+
+function get(host: string, port: number, path: string, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const call = request({ host, port, path, signal: AbortSignal.timeout(timeoutMs) }, (reply) => {
+      if (reply.statusCode !== 200) {
+        reply.resume();
+        reject(new Error(`answered HTTP ${reply.statusCode ?? 0}`));
+        return;
+      }
+      const chunks: Buffer[] = [];
+      let size = 0;
+      reply.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > maxBodyBytes) call.destroy(new Error('answer too large'));
+        else chunks.push(chunk);
+      });
+      reply.on('end', () => {
+        resolve(Buffer.concat(chunks).toString('utf8'));
+      });
+    });
+    call.on('error', reject);
+    call.end();
+  });
+}
+
+/** JSON.parse, but integers of 16 digits and more arrive as decimal strings. */
+export function parseWithBigNumbers(json: string): unknown {
+  const quoted = json.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}/g, (token) =>
+    token.startsWith('"') ? token : `"${token}"`,
+  );
+  return JSON.parse(quoted);
+}

@@ -1,0 +1,94 @@
+/** Four-letter words: plain-text questions on the client port, often switched off. */
+import { connect } from 'node:net';
+import { known, unknown, type Known } from '../../domain/known.ts';
+import type { Target } from '../../domain/target.ts';
+import { stringToText } from '../../domain/text.ts';
+import type { MemberConnection } from './members.ts';
+
+/** The answer of one member; a sentence that refuses the word is `unknown`, not data. */
+export async function fourLetterWord(
+  target: Target,
+  index: number,
+  word: string,
+  timeoutMs: number,
+): Promise<Known<string>> {
+  const endpoint = target.endpoints[index];
+  if (endpoint === undefined) return unknown('no such member');
+  const answer = await ask(endpoint.host, endpoint.port, word, timeoutMs);
+  if (answer.kind === 'unknown') return answer;
+  if (answer.value.includes('is not executed because it is not in the whitelist')) {
+    return unknown(`${word} is not in the server's whitelist`);
+  }
+  if (answer.value.includes('not currently serving requests')) {
+    return unknown('the member is not serving requests (no quorum?)');
+  }
+  return answer;
+}
+
+function ask(host: string, port: number, word: string, timeoutMs: number): Promise<Known<string>> {
+  return new Promise((resolve) => {
+    let text = '';
+    const socket = connect({ host, port });
+    const timer = setTimeout(() => {
+      socket.destroy();
+      resolve(unknown(`${word}: no answer within ${timeoutMs} ms`));
+    }, timeoutMs);
+    socket.setEncoding('utf8');
+    socket.on('connect', () => socket.write(word));
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+    });
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer);
+      resolve(unknown(`${word}: ${error.code ?? error.message}`));
+    });
+    socket.on('end', () => {
+      clearTimeout(timer);
+      resolve(text === '' ? unknown(`${word}: empty answer`) : known(text));
+    });
+  });
+}
+
+const connectionLine = /^ \/(?<address>\S+?)\[\d+\]\((?<fields>.*)\)$/;
+
+/** Lines of `cons`: ` /10.0.3.7:50432[1](queued=0,recved=5,…,sid=0x10…,lop=PING,…,to=30000,…)`. */
+export function parseConnections(text: string, member: string): MemberConnection[] {
+  return text.split('\n').flatMap((line) => {
+    const groups = connectionLine.exec(line)?.groups;
+    if (groups === undefined) return [];
+    const fields = new Map(
+      (groups['fields'] ?? '').split(',').map((pair): [string, string] => {
+        const [name = '', value = ''] = pair.split('=');
+        return [name, value];
+      }),
+    );
+    const sid = fields.get('sid');
+    if (sid === undefined || !/^0x[0-9a-f]+$/.test(sid)) return [];
+    return [
+      {
+        sessionId: BigInt(sid),
+        address: stringToText(groups['address'] ?? ''),
+        timeoutMs: toNumber(fields.get('to')),
+        packetsReceived: toNumber(fields.get('recved')),
+        lastOperation: stringToText(fields.get('lop') ?? ''),
+        member,
+        source: 'cons' as const,
+      },
+    ];
+  });
+}
+
+/** `wchp`: a path on its own line, then the session ids that watch it, indented. */
+export function parseWatches(text: string): { sessionId: bigint; path: string }[] {
+  const watches: { sessionId: bigint; path: string }[] = [];
+  let path = '';
+  for (const line of text.split('\n')) {
+    if (line.startsWith('/')) path = line;
+    else if (/^\s+0x[0-9a-f]+$/.test(line)) watches.push({ sessionId: BigInt(line.trim()), path });
+  }
+  return watches;
+}
+
+function toNumber(value: string | undefined): number | undefined {
+  return value === undefined || !/^\d+$/.test(value) ? undefined : Number(value);
+}
