@@ -143,5 +143,5 @@ function number(value: unknown): number | undefined {
 }
 
 function rows(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
