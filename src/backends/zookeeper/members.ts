@@ -89,12 +89,10 @@ function join<T, R>(answers: readonly Known<T>[], merge: (values: T[]) => R): Kn
 
 function fromAdmin(body: Readonly<Record<string, unknown>>, member: string): MemberConnection[] {
   const lists = [body['connections'], body['secure_connections']];
-  return lists
-    .flatMap((list) => (Array.isArray(list) ? list : []))
-    .flatMap((row: unknown) => {
-      const connection = adminConnection(row, member);
-      return connection === undefined ? [] : [connection];
-    });
+  return lists.flatMap(rows).flatMap((row) => {
+    const connection = adminConnection(row, member);
+    return connection === undefined ? [] : [connection];
+  });
 }
 
 function adminConnection(row: unknown, member: string): MemberConnection | undefined {
