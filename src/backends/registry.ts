@@ -17,10 +17,13 @@ export async function openBackend(target: Target, options: BackendOptions): Prom
       const { openEtcdBackend } = await import('./etcd/etcd-backend.ts');
       return openEtcdBackend(target, options);
     }
+    case 'zookeeper': {
+      const { openZooKeeperBackend } = await import('./zookeeper/zookeeper-backend.ts');
+      return openZooKeeperBackend(target, options);
+    }
     case 'redis-sentinel':
     case 'redis-cluster':
     case 'redlock':
-    case 'zookeeper':
       throw new UsageError(`${displayTarget(target)}: ${target.kind} is not supported yet`, {
         code: 'not-supported-yet',
         hint: 'point fencepost at a single server with redis://host:port',

@@ -1,0 +1,17 @@
+/** Spreads requests over time, at most so many a second. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Each call waits for its turn; without a limit it returns at once. */
+export function rateLimiter(
+  perSecond: number | undefined,
+  signal: AbortSignal,
+): () => Promise<void> {
+  if (perSecond === undefined) return () => Promise.resolve();
+  const gapMs = 1000 / perSecond;
+  let nextAt = performance.now();
+  return async () => {
+    const waitMs = nextAt - performance.now();
+    nextAt = Math.max(nextAt, performance.now()) + gapMs;
+    if (waitMs > 1) await delay(waitMs, undefined, { signal });
+  };
+}

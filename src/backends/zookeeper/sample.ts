@@ -1,0 +1,104 @@
+/** Watches one grant: does the same node stay, and does its session send packets. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { formatDuration } from '../../domain/duration.ts';
+import { known, unknown, valueOf, type Known } from '../../domain/known.ts';
+import type { LeaseObservation, RenewalSample } from '../../domain/lease.ts';
+import type { LockSnapshot } from '../../domain/lock.ts';
+import { readIdentity } from './identity.ts';
+import type { InspectWorld } from './inspect.ts';
+import { readConnections } from './members.ts';
+
+const autoLimitMs = 20_000;
+
+/** Packets received from the owner's session since the window began are its renewals. */
+export async function sampleSession(
+  world: InspectWorld,
+  seen: LockSnapshot,
+  forMs: number | 'auto',
+  signal: AbortSignal,
+  onProgress?: (elapsedMs: number, totalMs: number) => void,
+): Promise<RenewalSample> {
+  if (seen.identity === undefined || seen.lease.kind !== 'session') {
+    return ended('not-applicable', 0, [], 'it hangs on no session: nothing renews it');
+  }
+  const identity = readIdentity(seen.identity);
+  const neededMs = twoThirds(seen.lease.timeoutMs);
+  const totalMs = forMs === 'auto' ? autoWindowMs(neededMs) : forMs;
+  const startedAt = performance.now();
+  const observations: LeaseObservation[] = [];
+  const sessionId = BigInt(seen.lease.sessionId);
+  let first: number | undefined;
+  for (;;) {
+    const elapsedMs = performance.now() - startedAt;
+    const stat = await world.session.exists(identity.path);
+    const incarnation = stat?.czxid.toString();
+    observations.push({ atMs: elapsedMs, ttlMs: undefined, incarnation, epoch: undefined });
+    const over = endOfGrant(stat?.czxid, identity.czxid);
+    if (over !== undefined) return ended(over[0], elapsedMs, observations, over[1]);
+    const heard = await packetsOf(world, sessionId);
+    if (typeof heard === 'string') return ended('not-applicable', elapsedMs, observations, heard);
+    first ??= heard;
+    if (heard > first || elapsedMs >= totalMs) {
+      return counted(heard - first, elapsedMs, observations, neededMs);
+    }
+    onProgress?.(elapsedMs, totalMs);
+    await delay(Math.min(500, Math.max(20, totalMs - elapsedMs)), undefined, { signal });
+  }
+}
+
+function autoWindowMs(neededMs: Known<number>): number {
+  return Math.min(valueOf(neededMs) ?? 3_000, autoLimitMs);
+}
+
+function endOfGrant(
+  now: bigint | undefined,
+  seen: bigint,
+): readonly [RenewalSample['outcome'], string] | undefined {
+  if (now === undefined) return ['gone', 'its node is gone'];
+  return now === seen ? undefined : ['changed-hands', 'another node took its place'];
+}
+
+/** Packets received from the session so far, or why they cannot be counted. */
+async function packetsOf(world: InspectWorld, sessionId: bigint): Promise<number | string> {
+  const connections = await readConnections(world.target, world.timeoutMs);
+  const packets = valueOf(connections)?.get(sessionId)?.packetsReceived;
+  if (packets !== undefined) return packets;
+  const why = connections.kind === 'known' ? 'no member shows its connection' : connections.reason;
+  return `its session cannot be heard: ${why}`;
+}
+
+function counted(
+  packets: number,
+  elapsedMs: number,
+  observations: readonly LeaseObservation[],
+  neededMs: Known<number>,
+): RenewalSample {
+  const outcome = packets > 0 ? 'renewed' : 'not-renewed';
+  const text =
+    packets > 0
+      ? note(packets, elapsedMs)
+      : `no packet of its session in ${formatDuration(elapsedMs)}`;
+  const sample = ended(outcome, elapsedMs, observations, text);
+  return { ...sample, neededMs, renewals: known(packets) };
+}
+
+function note(packets: number, elapsedMs: number): string {
+  return `its session sent ${packets} packets in ${formatDuration(elapsedMs)}: the client lives, which does not prove that its work does`;
+}
+
+/** Clients ping at a third of the timeout: two thirds of silence is a missed ping. */
+function twoThirds(timeoutMs: Known<number>): Known<number> {
+  return timeoutMs.kind === 'unknown'
+    ? timeoutMs
+    : { ...timeoutMs, value: Math.ceil((timeoutMs.value * 2) / 3) };
+}
+
+function ended(
+  outcome: RenewalSample['outcome'],
+  windowMs: number,
+  observations: readonly LeaseObservation[],
+  text: string,
+): RenewalSample {
+  const neededMs = unknown(text);
+  return { windowMs, neededMs, observations, renewals: unknown(text), outcome, note: text };
+}
