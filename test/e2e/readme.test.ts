@@ -90,18 +90,23 @@ async function runSession(home: string) {
 async function runBash(script: string, home: string): Promise<string> {
   const bin = join(home, 'bin');
   await mkdir(bin, { recursive: true });
-  const shim = join(bin, 'fencepost');
-  await writeFile(shim, `#!/bin/sh\nexec "${process.execPath}" "${root}bin/fencepost.js" "$@"\n`);
-  await chmod(shim, 0o755);
+  await writeShim(
+    join(bin, 'fencepost'),
+    `exec "${process.execPath}" "${root}bin/fencepost.js" "$@"`,
+  );
   const redis = findRedis(process.env);
   if (redis === undefined) throw new Error('no redis-server: run `fencepost lab install`');
+  // The client beside the server; the shell itself stays as a user's is.
+  await writeShim(
+    join(bin, 'redis-cli'),
+    `LD_LIBRARY_PATH="${redis.env.LD_LIBRARY_PATH ?? ''}" exec "${dirname(redis.file)}/redis-cli" "$@"`,
+  );
   return new Promise((resolve, reject) => {
     const shell = spawn('bash', ['-c', `exec 2>&1\n${script}`], {
       cwd: home,
       env: {
         ...process.env,
-        ...redis.env,
-        PATH: [bin, dirname(redis.file), process.env.PATH ?? ''].join(':'),
+        PATH: [bin, process.env.PATH ?? ''].join(':'),
         XDG_STATE_HOME: join(home, 'state'),
         NO_COLOR: '1',
       },
@@ -116,4 +121,9 @@ async function runBash(script: string, home: string): Promise<string> {
       resolve(text);
     });
   });
+}
+
+async function writeShim(file: string, command: string): Promise<void> {
+  await writeFile(file, `#!/bin/sh\n${command}\n`);
+  await chmod(file, 0o755);
 }

@@ -23,17 +23,17 @@ export async function sampleSession(
   }
   const identity = readIdentity(seen.identity);
   const neededMs = twoThirds(seen.lease.timeoutMs);
-  const totalMs = forMs === 'auto' ? autoWindowMs(neededMs) : forMs;
+  const totalMs = windowMs(forMs, neededMs);
   const startedAt = performance.now();
   const observations: LeaseObservation[] = [];
   const sessionId = BigInt(seen.lease.sessionId);
   let first: number | undefined;
   for (;;) {
     const elapsedMs = performance.now() - startedAt;
-    const stat = await world.session.exists(identity.path);
-    const incarnation = stat?.czxid.toString();
+    const czxid = (await world.session.exists(identity.path))?.czxid;
+    const incarnation = czxid?.toString();
     observations.push({ atMs: elapsedMs, ttlMs: undefined, incarnation, epoch: undefined });
-    const over = endOfGrant(stat?.czxid, identity.czxid);
+    const over = endOfGrant(czxid, identity.czxid);
     if (over !== undefined) return ended(over[0], elapsedMs, observations, over[1]);
     const heard = await packetsOf(world, sessionId);
     if (typeof heard === 'string') return ended('not-applicable', elapsedMs, observations, heard);
@@ -46,8 +46,8 @@ export async function sampleSession(
   }
 }
 
-function autoWindowMs(neededMs: Known<number>): number {
-  return Math.min(valueOf(neededMs) ?? 3_000, autoLimitMs);
+function windowMs(forMs: number | 'auto', neededMs: Known<number>): number {
+  return forMs === 'auto' ? Math.min(valueOf(neededMs) ?? 3_000, autoLimitMs) : forMs;
 }
 
 function endOfGrant(
