@@ -2,7 +2,7 @@
  * The inspection adapter: reads any library's locks on one target, and deletes exactly one grant.
  * One contract suite (test/contract/backend.contract.ts) runs against every implementation.
  */
-import type { BackendKind, Target } from '../domain/target.ts';
+import type { BackendKind } from '../domain/target.ts';
 import type { FenceRecord } from '../domain/fence.ts';
 import type { Known } from '../domain/known.ts';
 import type { RenewalSample } from '../domain/lease.ts';
@@ -97,6 +97,3 @@ export interface BackendOptions {
   /** Identifies us to the server (CLIENT SETNAME). */
   readonly clientName: string;
 }
-
-/** What each adapter folder exports as `open…Backend`. Connects lazily. */
-export type OpenBackend = (target: Target, options: BackendOptions) => Promise<Backend>;

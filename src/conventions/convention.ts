@@ -187,5 +187,3 @@ export interface ZooKeeperConvention extends ConventionBase<ZooKeeperRecord> {
   /** The layout must never be force-released, with the reason. */
   readonly forbidden?: string;
 }
-
-export type Convention = RedisConvention | EtcdConvention | ZooKeeperConvention;

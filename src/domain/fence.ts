@@ -41,11 +41,6 @@ export interface FenceRecord {
   readonly source: string;
 }
 
-/** From when on a history is complete. Part of every history answer. */
-export interface HistoryCompleteness {
-  readonly complete: Known<string>;
-}
-
 /** Orders tokens numerically; negative when `a` is older. */
 export function compareFences(a: FencingToken, b: FencingToken): number {
   return a < b ? -1 : a > b ? 1 : 0;

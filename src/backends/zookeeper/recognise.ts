@@ -1,7 +1,7 @@
 /** Chooses the convention of a record: the surest match, the rest as candidates. */
-import type { ZooKeeperConvention, ZooKeeperRecord } from '../../conventions/convention.ts';
+import type { ZooKeeperRecord } from '../../conventions/convention.ts';
 import { zookeeperConventions } from '../../conventions/zookeeper-index.ts';
-import { InternalError, UsageError } from '../../domain/errors.ts';
+import { UsageError } from '../../domain/errors.ts';
 import type { Confidence, ConventionId } from '../../domain/lock.ts';
 import { nearestName } from '../../domain/nearest.ts';
 import type { Recognized } from './snapshot.ts';
@@ -59,11 +59,4 @@ export function forcedConvention(id: ConventionId): Recognized {
     convention,
     recognition: { convention: id, title, confidence: 'high', candidates: [], forced: true },
   };
-}
-
-/** @throws {InternalError} for an id that did not come from this adapter */
-export function conventionById(id: ConventionId): ZooKeeperConvention {
-  const convention = zookeeperConventions.find((one) => one.id === id);
-  if (convention !== undefined) return convention;
-  throw new InternalError(`no ZooKeeper convention "${id}"`, { code: 'internal' });
 }
