@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import { judge } from '../checks/judge.ts';
 import { FencepostError, Interrupted } from '../domain/errors.ts';
 import type { History } from '../domain/event.ts';
+import type { OwnerToken } from '../domain/holder.ts';
 import type { ArmReport } from '../domain/run-report.ts';
 import type { InvariantSpec } from '../domain/scenario.ts';
 import type { LedgerRow } from '../resources/resource.ts';
@@ -13,10 +14,10 @@ import type { ArmContext, ArmRequest } from './arm-request.ts';
 import { missingEvidence } from './evidence.ts';
 import { eventText } from './event-text.ts';
 import type { FaultLog } from './fault-log.ts';
-import type { SilentTime } from './lag-meter.ts';
+import { LagMeter, type SilentTime } from './lag-meter.ts';
 import type { Recorder } from './recorder.ts';
 import { runScript, type ScriptResult } from './script.ts';
-import { setUpStage, type Stage } from './stage.ts';
+import { heartbeatEveryMs, setUpStage, type Stage } from './stage.ts';
 import { timelineOf } from './timeline.ts';
 import { Undoing } from './undoing.ts';
 import { invariantReports } from './verdicts.ts';
@@ -54,7 +55,8 @@ interface Observed {
   readonly script: ScriptResult;
   readonly faults: FaultLog;
   readonly ledger: readonly LedgerRow[] | undefined;
-  readonly grantOwners: readonly string[] | undefined;
+  readonly grantOwners: readonly OwnerToken[] | undefined;
+  readonly expiredOwners: readonly OwnerToken[];
   readonly schedulerLagMs: number;
   readonly notes: readonly string[];
 }
@@ -66,6 +68,7 @@ async function observe(
 ): Promise<Observed> {
   const stage = await setUpStage(request, context, undoing);
   await context.onReady();
+  const lag = new LagMeter(stage.actors.values(), heartbeatEveryMs);
   const limit = AbortSignal.timeout(request.scenario.limits.runMs);
   const script = await runScript({
     scenario: request.scenario,
@@ -78,11 +81,14 @@ async function observe(
     onStep: context.onStep,
   });
   await stage.faults.endAll();
-  const schedulerLagMs = stage.lag.stop(silentTimes(stage));
-  const notes = [...stage.notes, ...workerNotes(stage)];
+  const schedulerLagMs = lag.stop(silentTimes(stage));
+  const notes = [...stage.notes, ...workerNotes(stage), ...stage.faults.failures];
   const { ledger, grantOwners } = await readWitnesses(stage, notes);
+  const expiredOwners = (grantOwners ?? []).filter(
+    (owner) => stage.watch.endOf(owner)?.cause === 'expired',
+  );
   const { recorder, faults } = stage;
-  return { recorder, script, faults, ledger, grantOwners, schedulerLagMs, notes };
+  return { recorder, script, faults, ledger, grantOwners, expiredOwners, schedulerLagMs, notes };
 }
 
 const settlingNs = 1_000_000_000n;
@@ -99,9 +105,8 @@ function silentTimes({ faults, recorder }: Stage): readonly SilentTime[] {
 function workerNotes({ actors }: Stage): readonly string[] {
   return [...actors.values()].flatMap(({ id, handle, proxies }) => {
     const broken = handle.problems().map(({ message }) => message);
-    const used = proxies.service.some((proxy) => proxy.counters('to-server').framesIn > 0);
-    const around = proxies.service.length > 0 && !used;
-    return around ? [...broken, `worker ${id} went round its proxies`] : broken;
+    const used = proxies.service.some((proxy) => proxy.counters('to-server').bytesIn > 0);
+    return !used ? [...broken, `worker ${id} went round its proxies`] : broken;
   });
 }
 
@@ -111,7 +116,7 @@ async function readWitnesses(
   notes: string[],
 ): Promise<Pick<Observed, 'ledger' | 'grantOwners'>> {
   await stage.endWorkers();
-  let grantOwners: readonly string[] | undefined;
+  let grantOwners: readonly OwnerToken[] | undefined;
   let ledger: readonly LedgerRow[] | undefined;
   try {
     await stage.watch.settle();
@@ -166,6 +171,7 @@ function conclude(
     performed: script.performed,
     ledger: observed.ledger,
     grantOwners: observed.grantOwners,
+    expiredOwners: observed.expiredOwners,
     schedulerLagMs,
     leaseMs: script.leaseMs,
     machine: hostname(),

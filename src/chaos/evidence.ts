@@ -16,6 +16,8 @@ export interface ArmFacts {
   readonly ledger: readonly LedgerRow[] | undefined;
   /** Grants by the service's own record; undefined when they could not be read. */
   readonly grantOwners: readonly string[] | undefined;
+  /** Owners whose lease ran out by the service's own clock. */
+  readonly expiredOwners: readonly string[];
   readonly schedulerLagMs: number;
   readonly leaseMs: number;
   readonly machine: string;
@@ -89,9 +91,22 @@ function ownerProblems({ scenario, grantOwners, steps }: ArmFacts): readonly str
   return [`the service granted the lock to ${seen} owners only`];
 }
 
-function lagProblems({ schedulerLagMs, leaseMs, machine }: ArmFacts): readonly string[] {
-  if (schedulerLagMs <= leaseMs / 4) return [];
+/** On a slow machine a healthy holder's lease runs out, and everything after it means nothing. */
+function lagProblems(facts: ArmFacts): readonly string[] {
+  const { schedulerLagMs, leaseMs, machine, performed, faults, expiredOwners } = facts;
+  const struck = new Set(faults.map(({ target }) => target));
+  const unforeseen = performed.flatMap(({ step, op }) => {
+    const expired = op.action === 'acquire' && expiredOwners.includes(op.owner);
+    return expired && 'worker' in step && !struck.has(step.worker) ? [step.worker] : [];
+  });
+  const lost = unforeseen.map(
+    (worker) =>
+      `the lease of ${worker} ran out although nothing held it up: ` +
+      `${machine} is too slow for a lease of ${leaseMs} ms`,
+  );
+  if (schedulerLagMs <= leaseMs / 4) return lost;
   return [
+    ...lost,
     `${machine} ran ${schedulerLagMs} ms late, more than a quarter of the lease (${leaseMs} ms)`,
   ];
 }

@@ -29,6 +29,7 @@ export class FaultLog {
   readonly #options: FaultLogOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #finished: FaultReport[] = [];
+  readonly #failures: string[] = [];
 
   constructor(options: FaultLogOptions) {
     this.#options = options;
@@ -39,6 +40,11 @@ export class FaultLog {
     return [...this.#finished, ...[...this.#entries.values()].map(({ report }) => report)].sort(
       (a, b) => a.beganAtMs - b.beganAtMs,
     );
+  }
+
+  /** Faults that could not be ended when their lifetime was over. */
+  get failures(): readonly string[] {
+    return [...this.#failures];
   }
 
   /** Steps of the faults that are on. */
@@ -67,7 +73,9 @@ export class FaultLog {
     });
     const report = this.#recordBegin(step, active);
     const timer = setTimeout(() => {
-      void this.#outlived(step.id, lifetimeMs);
+      this.#outlived(step.id, lifetimeMs).catch((error: unknown) => {
+        this.#failures.push(`fault ${step.id} could not be ended: ${String(error)}`);
+      });
     }, lifetimeMs);
     this.#entries.set(step.id, { step, active, journalIds, timer, report });
     return fault.kind === 'instant' ? this.end(step.id) : report;

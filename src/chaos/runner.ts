@@ -139,7 +139,7 @@ export async function runScenarios(
   let reports: readonly CellReport[];
   try {
     const cellsAtOnce = pLimit(executionsAtOnce);
-    reports = await Promise.all(cells.map((cell) => cellsAtOnce(() => run.cell(cell))));
+    reports = await allEnded(cells.map((cell) => cellsAtOnce(() => run.cell(cell))));
   } finally {
     if (journal.close()) watchdog.stop();
   }
@@ -177,16 +177,15 @@ class Run {
   async cell(cell: Cell): Promise<CellReport> {
     const { driver, signal } = this.#context;
     let site: Site | undefined;
-    let report: CellReport;
     try {
       signal.throwIfAborted();
       site = await driver.open(cell.column.kind, signal);
-      report = await this.#onSite(cell, site);
+      return await this.#onSite(cell, site);
     } catch (error) {
-      report = this.#notRun(cell, site, error);
+      return this.#notRun(cell, site, error);
+    } finally {
+      await site?.close();
     }
-    await site?.close();
-    return report;
   }
 
   async #onSite(cell: Cell, site: Site): Promise<CellReport> {
@@ -232,7 +231,8 @@ class Run {
       this.undoFailures.push(...result.undoFailures);
       writeRunFile(folder, `${folderName}/history.jsonl`, historyLines(result.history));
       writeRunFile(folder, `${folderName}/faults.jsonl`, faultLines(result.history));
-      return result.report;
+      const left = result.undoFailures.map((failure) => `not undone: ${failure}`);
+      return { ...result.report, problems: [...result.report.problems, ...left] };
     });
   }
 

@@ -9,7 +9,6 @@ import type { LedgerRow, ResourceServer } from '../resources/resource.ts';
 import { Actor } from './actor.ts';
 import type { ArmContext, ArmRequest } from './arm-request.ts';
 import { FaultLog } from './fault-log.ts';
-import { LagMeter } from './lag-meter.ts';
 import { LockWatch } from './lock-watch.ts';
 import { Recorder } from './recorder.ts';
 import { resourceMutation } from './scenario-schema.ts';
@@ -20,13 +19,10 @@ import { startWorkerProxies } from './worker-proxies.ts';
 import type { WorkerPool } from './worker.ts';
 
 export interface Stage {
-  /** Monotonic ns at which the run's time begins. */
-  readonly originNs: bigint;
   readonly recorder: Recorder;
   readonly actors: ReadonlyMap<string, Actor>;
   readonly watch: LockWatch;
   readonly faults: FaultLog;
-  readonly lag: LagMeter;
   /** What went wrong in the set-up without stopping it. */
   readonly notes: readonly string[];
   endWorkers(): Promise<void>;
@@ -37,7 +33,7 @@ export interface Stage {
 const requestTimeoutMs = 2000;
 const readyTimeoutMs = 15_000;
 const pingTimeoutMs = 5000;
-const heartbeatEveryMs = 50;
+export const heartbeatEveryMs = 50;
 const watchEvery = { share: 80, leastMs: 10, mostMs: 100 } as const;
 
 /** @throws {TargetError} when service or resource cannot be reached, or a worker does not start */
@@ -72,12 +68,10 @@ export async function setUpStage(
   undoing.push('observer loop', () => watch.stop());
   const { journal, findFault, signal } = context;
   return {
-    originNs,
     recorder,
     actors,
     watch,
     faults: new FaultLog({ recorder, journal, findFault, signal }),
-    lag: new LagMeter(started, heartbeatEveryMs),
     notes: [...notes, ...clocks],
     endWorkers: () => pool.close(),
     recordLedger: () => recordLedger(resource, recorder, lock, scenario.resource.kind),

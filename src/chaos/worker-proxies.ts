@@ -1,4 +1,4 @@
-/** The proxies of one worker: one to each server of the lock service, one to the resource. */
+/** The proxies of one worker together: to each server of the lock service, and to the resource. */
 import type { Endpoint, Target } from '../domain/target.ts';
 import type { LockProtocol } from '../protocols/protocol.ts';
 import { openResourceProxy, openServiceProxies } from './open-proxy.ts';
@@ -7,6 +7,7 @@ import type { WorkerProxy } from './proxy.ts';
 export interface WorkerProxies {
   /** Target URL that leads through the proxies; may hold the password. */
   readonly serviceUrl: string;
+  /** In the order of the target's endpoints. */
   readonly service: readonly WorkerProxy[];
   readonly resource: WorkerProxy;
   close(): Promise<void>;

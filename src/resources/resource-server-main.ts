@@ -116,6 +116,8 @@ async function main(settings: ServerSettings): Promise<void> {
     }
   });
   for (const end of ['SIGTERM', 'SIGHUP'] as const) process.on(end, () => void leave(database));
+  // The run may have been killed while the database was opened: its end has passed then.
+  if (process.stdin.readableEnded) await leave(database);
   process.stdin.on('end', () => void leave(database));
 }
 

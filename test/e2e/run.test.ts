@@ -38,11 +38,21 @@ function run(...args: readonly string[]): Promise<Ran> {
   return fencepost(['run', ...args], env);
 }
 
+const machineWasSlow = /is too slow for a lease of|more than a quarter of the lease/;
+
+/** A run says so when this machine could not keep up with its leases; then it is run again. */
+async function runInTime(...args: readonly string[]): Promise<Ran> {
+  for (let attempt = 1; ; attempt += 1) {
+    const ran = await run(...args);
+    if (ran.code !== 3 || attempt === 4 || !machineWasSlow.test(ran.stdout)) return ran;
+  }
+}
+
 describe('fencepost run with the classic scenario', () => {
   test('passes on throwaway servers: all held, every fault proven, both controls red', async () => {
     const out = join(folder, 'pass');
     const junit = join(folder, 'result.xml');
-    const ran = await run(classic, '--lab', '--seed', '7', '--out', out, '--junit', junit);
+    const ran = await runInTime(classic, '--lab', '--seed', '7', '--out', out, '--junit', junit);
     expect(ran).toMatchObject({ code: 0 });
     for (const line of [
       /^paused-holder-resumes: .* seed 7$/m,
@@ -69,7 +79,7 @@ describe('fencepost run with the classic scenario', () => {
   });
 
   test('gives the same verdicts every time it is repeated', async () => {
-    const ran = await run(classic, '--lab', '--repeat', '3', '-o', 'json', '--out', folder);
+    const ran = await runInTime(classic, '--lab', '--repeat', '3', '-o', 'json', '--out', folder);
     expect(ran).toMatchObject({ code: 0 });
     const report = z
       .object({ cells: z.array(z.object({ main: z.object({ invariants: z.array(verdict) }) })) })
@@ -100,7 +110,7 @@ describe('fencepost run against a target of the user', () => {
   const server = useLab({ system: 'redis' });
 
   test('leaves no key behind', async () => {
-    const ran = await run(classic, '--target', server.target, '--out', folder);
+    const ran = await runInTime(classic, '--target', server.target, '--out', folder);
     expect(ran).toMatchObject({ code: 0 });
     const left = await fencepost(['ls', '--all', '--target', server.target, '-o', 'name'], env);
     expect(left.stdout).toBe('');
