@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { known, unknown, type Known } from '../../domain/known.ts';
 import type { Target } from '../../domain/target.ts';
 import { stringToText } from '../../domain/text.ts';
-import type { MemberConnection } from './members.ts';
+import type { MemberConnection } from './member-connection.ts';
 
 /** The answer of one member; a sentence that refuses the word is `unknown`, not data. */
 export async function fourLetterWord(

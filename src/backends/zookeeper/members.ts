@@ -5,20 +5,10 @@
  */
 import { known, partial, unknown, type Known } from '../../domain/known.ts';
 import { displayEndpoint, type Target } from '../../domain/target.ts';
-import { stringToText, type Text } from '../../domain/text.ts';
+import { stringToText } from '../../domain/text.ts';
 import { askAdminServer } from './admin-server.ts';
+import type { MemberConnection } from './member-connection.ts';
 import { fourLetterWord, parseConnections, parseWatches } from './four-letter-words.ts';
-
-/** One client connection as a member sees it. */
-export interface MemberConnection {
-  readonly sessionId: bigint;
-  readonly address: Text;
-  readonly timeoutMs: number | undefined;
-  readonly packetsReceived: number | undefined;
-  readonly lastOperation: Text | undefined;
-  readonly member: string;
-  readonly source: 'AdminServer' | 'cons';
-}
 
 /** Session id to the paths it watches. */
 export type Watches = ReadonlyMap<bigint, ReadonlySet<string>>;
