@@ -124,13 +124,19 @@ async function render(
 /** What to type to release exactly the grant that was shown; undefined where nothing can be released. */
 function nextCommand(lock: LockDetail, options: ShowOptions): string | undefined {
   if (lock.identity === undefined) return undefined;
+  const { name } = lock.ref;
+  // A name that looks like an option stands last, behind the end of the options.
+  const [before, after] = name.startsWith('-')
+    ? [[], ['--', shellQuote(name)]]
+    : [[shellQuote(name)], []];
   return [
     'fencepost release',
-    shellQuote(lock.ref.name),
+    ...before,
     ...targetFlag(options),
     ...(options.convention === undefined ? [] : ['--convention', shellQuote(options.convention)]),
     '--expect',
     shellQuote(lock.identity.expect),
     '--reason "…"',
+    ...after,
   ].join(' ');
 }
