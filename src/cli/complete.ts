@@ -72,17 +72,22 @@ function optionsOf(command: Command): readonly string[] {
   return command
     .createHelp()
     .visibleOptions(command)
-    .map((option) => `${option.long ?? option.short ?? ''}\t${option.description}`);
+    .map((option) => candidate(option.long ?? option.short ?? '', option.description));
 }
 
 function commandsOf(command: Command): readonly string[] {
   const help = command.createHelp();
   return help
     .visibleCommands(command)
-    .map((sub) => `${sub.name()}\t${help.subcommandDescription(sub)}`);
+    .map((sub) => candidate(sub.name(), help.subcommandDescription(sub)));
+}
+
+/** One line: a candidate ends where its line ends. */
+function candidate(word: string, description: string): string {
+  return `${word}\t${description.split('\n', 1)[0] ?? ''}`;
 }
 
 function matching(candidates: readonly string[], start: string): readonly string[] {
   if (candidates === filesWanted) return candidates;
-  return candidates.filter((candidate) => candidate.startsWith(start));
+  return candidates.filter((line) => line.startsWith(start));
 }

@@ -14,7 +14,7 @@ function program(): Command {
   root.command('show').summary('show one').argument('<name>');
   const lab = root.command('lab').summary('servers');
   lab.command('up').addArgument(new Argument('<system>').choices(['redis', 'etcd']));
-  lab.command('down');
+  lab.command('down').description('Stop a lab.\nMore about that.');
   root.command('secret', { hidden: true });
   return root;
 }
@@ -46,6 +46,10 @@ describe('completion', () => {
   test('options before a name do not confuse the place of the name', () => {
     expect(complete('--no-color', 'lab', 'u')).toEqual(['up']);
     expect(complete('lab', 'up', 'r')).toEqual(['redis']);
+  });
+
+  test('a long description is cut to its first line', () => {
+    expect(completeWords(program(), ['lab', 'd'])).toEqual(['down\tStop a lab.']);
   });
 
   test('nothing is offered where anything may stand', () => {
