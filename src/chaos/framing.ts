@@ -97,6 +97,18 @@ export const zooKeeperFraming: Framing = {
   inOrder: true,
 };
 
+/** A gRPC message inside an HTTP/2 stream: a flag, four bytes of length, the message. */
+function grpcEnd(bytes: Buffer): number | undefined {
+  if (bytes.length < 5) return undefined;
+  const end = 5 + bytes.readUInt32BE(1);
+  return end <= bytes.length ? end : undefined;
+}
+
+/** Messages of one direction of one gRPC call. */
+export function grpcSplitter(): FrameSplitter {
+  return splitterBy(grpcEnd);
+}
+
 function lineFrameEnd(bytes: Buffer): number | undefined {
   const at = bytes.indexOf(0x0a);
   return at === -1 ? undefined : at + 1;

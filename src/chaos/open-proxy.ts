@@ -9,13 +9,14 @@ import {
   zooKeeperFraming,
   type Framing,
 } from './framing.ts';
+import { startHttp2Relay } from './http2-relay.ts';
 import type { WorkerProxy } from './proxy.ts';
 import { startTcpProxy } from './tcp-proxy.ts';
 
-const framings: Readonly<Record<WireFormat['framing'], Framing>> = {
+/** gRPC is no byte stream that could be split: it has a relay of its own. */
+const framings: Readonly<Record<Exclude<WireFormat['framing'], 'grpc'>, Framing>> = {
   resp: respFraming,
   zookeeper: zooKeeperFraming,
-  grpc: rawFraming,
 };
 
 /** A worker's proxies to every endpoint of `target`, in its order, and the URL through them. */
@@ -26,18 +27,22 @@ export async function openServiceProxies(
   originNs: bigint,
 ): Promise<{ readonly proxies: readonly WorkerProxy[]; readonly url: string }> {
   const tls = target.tls === undefined ? undefined : tlsOptions(target.tls);
-  const open = (upstream: Endpoint, index: number): Promise<WorkerProxy> =>
-    startTcpProxy({
-      name:
-        target.endpoints.length === 1
-          ? `${worker} to service`
-          : `${worker} to service ${index + 1}`,
-      upstream,
-      tls,
+  const open = (upstream: Endpoint, index: number): Promise<WorkerProxy> => {
+    const name =
+      target.endpoints.length === 1 ? `${worker} to service` : `${worker} to service ${index + 1}`;
+    const common = { name, upstream, tls, originNs };
+    if (wire?.framing === 'grpc') {
+      return startHttp2Relay({
+        ...common,
+        requestAction: (request) => wire.requestAction(request),
+      });
+    }
+    return startTcpProxy({
+      ...common,
       framing: wire === undefined ? rawFraming : framings[wire.framing],
       requestAction: (bytes) => wire?.requestAction({ bytes }),
-      originNs,
     });
+  };
   const [first, ...rest] = target.endpoints;
   const firstProxy = await open(first, 0);
   const others = await Promise.all(rest.map((upstream, index) => open(upstream, index + 1)));

@@ -1,9 +1,7 @@
 /**
- * What the Redis protocols share: running a script as one request, polling while a lock is busy,
- * and telling lock requests apart on the wire.
+ * What the Redis protocols share: running a script as one request, and telling lock requests apart on the wire.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Grant, Reply, WireFormat, WireRequest } from './protocol.ts';
+import type { Reply, WireFormat, WireRequest } from './protocol.ts';
 import { items, type RedisArgument, type RedisLink, type RedisValue } from './redis-link.ts';
 
 /** A script's answer: its first word and the rest. */
@@ -36,26 +34,6 @@ export function refused(reply: ScriptReply & { readonly outcome: 'ok' }): Reply<
 /** Milliseconds of a PTTL reply; 0 when the key has none or is gone. */
 export function ttlOf(value: RedisValue): number {
   return typeof value === 'bigint' && value > 0n ? Number(value) : 0;
-}
-
-const pollMs = { least: 20, spread: 60 } as const;
-
-/**
- * Tries until something else than `busy` comes, or `waitMs` is over. Every try is one request; an
- * unknown one ends the wait, because a further try could not tell whose grant it sees.
- */
-export async function pollWhileBusy(
-  attempt: () => Promise<Reply<{ grant: Grant }>>,
-  waitMs: number,
-  random: () => number,
-): Promise<Reply<{ grant: Grant }>> {
-  const deadline = performance.now() + waitMs;
-  for (;;) {
-    const reply = await attempt();
-    const leftMs = deadline - performance.now();
-    if (reply.outcome !== 'fail' || reply.code !== 'busy' || leftMs <= 0) return reply;
-    await sleep(Math.min(leftMs, pollMs.least + random() * pollMs.spread));
-  }
 }
 
 const markers = [

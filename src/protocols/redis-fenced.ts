@@ -14,7 +14,8 @@ import type {
   ProtocolContext,
   Reply,
 } from './protocol.ts';
-import { pollWhileBusy, redisWire, refused, runScript, ttlOf } from './redis-client.ts';
+import { pollWhileBusy } from './poll.ts';
+import { redisWire, refused, runScript, ttlOf } from './redis-client.ts';
 import * as scripts from './redis-fenced-scripts.ts';
 import { observeRedisFenced } from './redis-fenced-observer.ts';
 import {

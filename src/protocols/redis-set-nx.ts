@@ -18,7 +18,8 @@ import type {
   ProtocolContext,
   Reply,
 } from './protocol.ts';
-import { pollWhileBusy, redisWire, refused, runScript, ttlOf } from './redis-client.ts';
+import { pollWhileBusy } from './poll.ts';
+import { redisWire, refused, runScript, ttlOf } from './redis-client.ts';
 import { items, openRedisLink, redisDefiniteCodes, type RedisLink } from './redis-link.ts';
 import { clientAddresses, LockTrack, read, serverTime, unlinkByPrefix } from './redis-observer.ts';
 

@@ -22,6 +22,16 @@ const protocols: Readonly<Record<string, Entry>> = {
     fenced: false,
     load: async () => (await import('./redis-set-nx.ts')).redisSetNx,
   },
+  'etcd-lease': {
+    targets: ['etcd'],
+    fenced: true,
+    load: async () => (await import('./etcd-lease.ts')).etcdLease,
+  },
+  'etcd-single-key': {
+    targets: ['etcd'],
+    fenced: false,
+    load: async () => (await import('./etcd-single-key.ts')).etcdSingleKey,
+  },
 };
 
 /** Every protocol id, for help and matrices. */

@@ -156,6 +156,11 @@ const rules: readonly Rule[] = [
   },
 ];
 
+/** Codes of failures that surely had no effect, whatever was being done. */
+export const definiteCodes: readonly string[] = rules.flatMap(({ code, definite }) =>
+  definite ? [code] : [],
+);
+
 /** @returns what to throw; `definite` says whether the request surely had no effect */
 export function toFencepostError(cause: unknown, at: ErrorContext): FencepostError {
   if (cause instanceof FencepostError) return cause;

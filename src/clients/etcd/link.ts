@@ -79,11 +79,16 @@ export class EtcdLink {
 
   /**
    * Sends a call once. After an error that is not `definite` it may have happened.
-   * The member is one that answered before.
+   * The member is one that answered before; when it fails, the next call goes to another.
    */
   async write<T>(call: Call<T>, how: CallHow): Promise<T> {
     const member = await this.#connected(how.signal);
-    return this.#send(member, call, how, 'write');
+    try {
+      return await this.#send(member, call, how, 'write');
+    } catch (error) {
+      if (error instanceof FencepostError) this.#mayHelp(error, member);
+      throw error;
+    }
   }
 
   /** Opens a stream on the member in use; it lives until its end, an error or the signal. */
@@ -110,7 +115,7 @@ export class EtcdLink {
     for (const member of this.#members) member.api.close();
   }
 
-  /** A read failed: whether to ask again, after forgetting the member or the token. */
+  /** Forgets the member or the token that a call failed with. @returns whether asking again may help */
   #mayHelp(error: FencepostError, member: Member): boolean {
     if (error.code === 'auth-token-refused') {
       this.#token = undefined;
