@@ -1,6 +1,6 @@
 /**
  * The same pages by plain pipelined commands, for accounts that may run no script. Each key is read
- * in three rounds, so it may change between them: one that does is left out, as if it had gone.
+ * in rounds, so it may change between them: one that does is left out, as if it had gone.
  */
 import { unknown, type Known } from '../../domain/known.ts';
 import { bytesToText } from '../../domain/text.ts';
@@ -75,6 +75,7 @@ interface Seen {
   readonly pttl: number;
 }
 
+/** Contents in two rounds: what is bounded at once, then what was found to be small enough. */
 async function readContents(
   sender: Sender,
   wanted: {
@@ -85,64 +86,79 @@ async function readContents(
   how: RequestOptions,
 ): Promise<RedisRecord[]> {
   const { seen, members, serverTimeMs } = wanted;
-  const asked = seen.map((one) => sizeCommands(one, members));
-  const answers = await sender.sendAll(asked.flat(), how);
-  let next = 0;
-  const sized = seen.map((one, index) => {
-    const [size, bytes] = answers.slice(next, (next += asked[index]?.length ?? 0));
-    return { ...one, size, content: contentCommand(one, size, bytes) };
-  });
-  const contents = await sender.sendAll(
-    sized.flatMap(({ content }) => (content === undefined ? [] : [content])),
+  const first = await sendGrouped(
+    sender,
+    seen.map((one) => firstCommands(one, members)),
     how,
   );
-  next = 0;
-  return sized.flatMap((one) => {
-    const content = one.content === undefined ? undefined : contents[next++];
+  const second = await sendGrouped(
+    sender,
+    seen.map((one, index) => secondCommands(one, first[index] ?? [])),
+    how,
+  );
+  return seen.flatMap(({ key, type, pttl }, index) => {
+    const content = contentOf(type, first[index] ?? [], second[index] ?? []);
     // Gone or another type by now: as if it had not been seen.
-    if (content instanceof Error || one.size instanceof Error) return [];
-    const slot = contentSlot(one.type, one.size, content);
-    return [toRecord(bytesToText(one.key), one.type, one.pttl, slot, serverTimeMs)];
+    if (content instanceof Error) return [];
+    return [toRecord(bytesToText(key), type, pttl, content, serverTimeMs)];
   });
 }
 
-const sizeOf: Readonly<Partial<Record<RedisType, string>>> = {
-  string: 'STRLEN',
-  hash: 'HLEN',
-  list: 'LLEN',
-  zset: 'ZCARD',
-};
-
-/** Commands whose answers tell whether the content may be fetched; none when it is not wanted. */
-function sizeCommands({ key, type }: Seen, members: boolean): Command[] {
-  const command = sizeOf[type];
-  if (command === undefined || (!members && (type === 'list' || type === 'zset'))) return [];
-  const size: Command = [command, key];
-  return type === 'hash' ? [size, ['MEMORY', 'USAGE', key]] : [size];
+/** The content as the scripts give it, or why it could not be had. */
+function contentOf(
+  type: RedisType,
+  [answer = 0, more]: readonly unknown[],
+  [last]: readonly unknown[],
+): unknown {
+  if (last !== undefined) return last;
+  if ((type !== 'list' && type !== 'zset') || typeof answer !== 'number' || more === undefined) {
+    return answer;
+  }
+  return more instanceof Error ? more : [answer, ...asArray(more, type)];
 }
 
-function contentCommand({ key, type }: Seen, size: unknown, bytes: unknown): Command | undefined {
-  if (typeof size !== 'number') return undefined;
-  if (type === 'string') {
-    return size > contentLimits.stringBytes
-      ? undefined
-      : ['GETRANGE', key, 0, contentLimits.stringBytes];
-  }
-  if (type === 'hash') {
-    const tooBig =
-      size > contentLimits.hashFields ||
-      (typeof bytes === 'number' && bytes > contentLimits.hashBytes);
-    return tooBig ? undefined : ['HGETALL', key];
-  }
-  return type === 'list'
-    ? ['LRANGE', key, 0, contentLimits.members - 1]
-    : ['ZRANGE', key, 0, contentLimits.members - 1, 'WITHSCORES'];
+/** Sends all groups at once; their answers, grouped alike. */
+async function sendGrouped(
+  sender: Sender,
+  groups: readonly (readonly Command[])[],
+  how: RequestOptions,
+): Promise<unknown[][]> {
+  const answers = await sender.sendAll(groups.flat(), how);
+  let at = 0;
+  return groups.map((group) => answers.slice(at, (at += group.length)));
 }
 
-/** The content as the scripts give it. */
-function contentSlot(type: RedisType, size: unknown, content: unknown): unknown {
-  if (content === undefined) return typeof size === 'number' ? size : 0;
-  return type === 'list' || type === 'zset' ? [size, ...asArray(content, type)] : content;
+function firstCommands({ key, type }: Seen, members: boolean): Command[] {
+  const last = contentLimits.members - 1;
+  if (type === 'string') return [['GETRANGE', key, 0, contentLimits.stringBytes]];
+  if (type === 'hash')
+    return [
+      ['HLEN', key],
+      ['MEMORY', 'USAGE', key],
+    ];
+  if (!members) return [];
+  if (type === 'list')
+    return [
+      ['LLEN', key],
+      ['LRANGE', key, 0, last],
+    ];
+  return type === 'zset'
+    ? [
+        ['ZCARD', key],
+        ['ZRANGE', key, 0, last, 'WITHSCORES'],
+      ]
+    : [];
+}
+
+function secondCommands({ key, type }: Seen, [answer, bytes]: readonly unknown[]): Command[] {
+  if (type === 'string' && Buffer.isBuffer(answer)) {
+    return answer.length > contentLimits.stringBytes ? [['STRLEN', key]] : [];
+  }
+  if (type !== 'hash' || typeof answer !== 'number') return [];
+  const tooBig =
+    answer > contentLimits.hashFields ||
+    (typeof bytes === 'number' && bytes > contentLimits.hashBytes);
+  return tooBig ? [] : [['HGETALL', key]];
 }
 
 function isHiddenKey(answer: unknown): boolean {
