@@ -6,7 +6,7 @@
 import type { Checker } from './checker.ts';
 import { count, perLock, type Findings } from './conclude.ts';
 import type { Grant, LockHistory, Operation } from './history.ts';
-import { IntervalList } from './interval-list.ts';
+import { IntervalList, type Interval } from './interval-list.ts';
 import { bothSeqs } from './witness.ts';
 
 export const noFalseBusy: Checker = {
@@ -27,10 +27,11 @@ export function isBusy({ invoke, outcome, complete }: Operation): boolean {
 
 function judge(lock: LockHistory): Findings {
   const refusals = lock.operations.filter(isBusy);
+  const holds = lock.grants.map((grant) => possibleHold(lock, grant));
   const leased = new IntervalList(
-    lock.grants.map((grant) => possibleHold(grant, leaseLimit(grant))),
+    holds.map((hold) => ({ ...hold, to: Math.min(hold.to, leaseLimit(hold.value)) })),
   );
-  const unended = new IntervalList(lock.grants.map((grant) => possibleHold(grant, Infinity)));
+  const unended = new IntervalList(holds);
   const meets = (holds: IntervalList<Grant>, one: Operation): boolean =>
     // Closed intervals: to touch is to meet.
     holds.firstMeeting(one.startNs - 1, one.replyNs + 1) !== undefined;
@@ -38,6 +39,7 @@ function judge(lock: LockHistory): Findings {
   const late = alone.filter((one) => meets(unended, one));
   const unexplained = unmatched(
     lock,
+    holds.map(({ from }) => from),
     alone.filter((one) => !meets(unended, one)),
   );
   return {
@@ -55,10 +57,16 @@ function judge(lock: LockHistory): Findings {
   };
 }
 
-function possibleHold(grant: Grant, limitNs: number): { from: number; to: number; value: Grant } {
+/**
+ * From the acquire's invocation to the release's reply, but not before the grant before it was
+ * surely held, and not after the next one was granted.
+ */
+function possibleHold(lock: LockHistory, grant: Grant): Interval<Grant> {
   const released = grant.release?.outcome === 'ok' ? grant.release.replyNs : Infinity;
-  const to = Math.max(grant.startNs + 1, Math.min(released, limitNs));
-  return { from: grant.startNs, to, value: grant };
+  const next = lock.grants[grant.index + 1]?.grantedNs ?? Infinity;
+  const before = lock.grants[grant.index - 1]?.endNs ?? -Infinity;
+  const from = Math.min(Math.max(grant.startNs, before), grant.grantedNs);
+  return { from, to: Math.max(from + 1, Math.min(released, next)), value: grant };
 }
 
 /** A lease counts at the latest from the reply that gave or renewed it. */
@@ -73,8 +81,12 @@ function leaseLimit(grant: Grant): number {
  * any refusal of a gap was answered, explains that whole gap and no other; so with the gaps in
  * order of their first answer, the k-th needs k lost acquires begun by then.
  */
-function unmatched(lock: LockHistory, alone: readonly Operation[]): Operation | undefined {
-  const starts = lock.grants.map(({ startNs }) => startNs).sort((a, b) => a - b);
+function unmatched(
+  lock: LockHistory,
+  holdsFrom: readonly number[],
+  alone: readonly Operation[],
+): Operation | undefined {
+  const starts = [...holdsFrom].sort((a, b) => a - b);
   const gaps = new Map<number, Operation>();
   for (const refusal of alone) {
     const gap = countUpTo(starts, refusal.startNs);
