@@ -23,7 +23,7 @@ const longestNs = 2n ** 53n;
 export function checkAssumptions(history: History, index: HistoryIndex): Assumptions {
   const broken = brokenSequence(history.events) ?? tooLong(history.events);
   const brokenLocks = new Map<string, string>();
-  const pairing = brokenPairing(history.events);
+  const pairing = index.pairingProblem;
   for (const lock of index.locks.values()) {
     const reason = brokenConcurrency(lock.operations) ?? brokenClocks(lock.clocks);
     if (reason !== undefined) brokenLocks.set(lock.name, reason);
@@ -63,38 +63,19 @@ function tooLong(events: readonly HistoryEvent[]): string | undefined {
   return long ? 'the history spans more than 104 days: cut it' : undefined;
 }
 
-/** Every completion has exactly one invocation before it, on one clock. */
-function brokenPairing(events: readonly HistoryEvent[]): string | undefined {
-  const open = new Map<string, HistoryEvent | 'closed'>();
-  for (const event of events) {
-    if (event.kind === 'invoke') {
-      if (open.has(event.op)) return `event ${event.seq} uses the operation id "${event.op}" again`;
-      open.set(event.op, event);
-    }
-    if (event.kind !== 'complete') continue;
-    const invoke = open.get(event.op);
-    if (invoke === undefined) return `event ${event.seq} completes "${event.op}", never invoked`;
-    if (invoke === 'closed') return `event ${event.seq} completes "${event.op}" a second time`;
-    if (invoke.clock !== event.clock || event.atNs < invoke.atNs) {
-      return `event ${event.seq} completes "${event.op}" before it was invoked, or on another clock`;
-    }
-    open.set(event.op, 'closed');
-  }
-  return undefined;
-}
-
 /** One operation at a time a worker; its renewals run beside them, one at a time as well. */
 function brokenConcurrency(operations: readonly Operation[]): string | undefined {
-  const busy = new Map<string, Operation>();
+  const last = new Map<string, Operation>();
+  const lastRenewal = new Map<string, Operation>();
   for (const operation of operations) {
     const { invoke } = operation;
-    const lane = `${invoke.action === 'renew' ? 'renewals of ' : ''}${invoke.worker}`;
-    const before = busy.get(lane);
+    const lane = invoke.action === 'renew' ? lastRenewal : last;
+    const before = lane.get(invoke.worker);
     // After an unknown outcome the worker is free again: it gave up at the completion.
     if (before !== undefined && invoke.seq < (before.complete?.seq ?? Infinity)) {
-      return `event ${invoke.seq}: ${lane} began an operation while "${before.invoke.op}" was open`;
+      return `event ${invoke.seq}: worker ${invoke.worker} began an operation while "${before.invoke.op}" was open`;
     }
-    busy.set(lane, operation);
+    lane.set(invoke.worker, operation);
   }
   return undefined;
 }
@@ -113,6 +94,7 @@ function notRetired(operations: readonly Operation[]): string | undefined {
   for (const operation of operations) {
     const { invoke, outcome } = operation;
     const { action, worker, lock } = invoke;
+    if (uncertain.size === 0 && outcome !== 'unknown') continue;
     const key = `${worker} ${lock}`;
     const before = uncertain.get(key);
     const settles = action === 'confirm' || action === 'release';

@@ -3,34 +3,16 @@
  * or nobody knows. An attempt whose reply was lost is settled by the resource's own ledger.
  */
 import type { ObservationEvent } from '../domain/event.ts';
-import type { LockHistory, Operation } from './history.ts';
+import type { Attempt, Fate, LockHistory, Operation } from './history.ts';
 import { lastSeq } from './witness.ts';
 
-/**
- * - `counted`: accepted by the resource; `refused`: it arrived and the resource said no
- * - `repeated`: an idempotent answer, nothing further was done
- * - `absent`: surely no effect, and no sign that it arrived
- * - `maybe`: reply lost and no ledger settles it
- */
-export type Fate = 'counted' | 'refused' | 'repeated' | 'absent' | 'maybe';
-
-export interface Attempt {
-  readonly operation: Operation;
-  readonly fate: Fate;
-  readonly fence: bigint | undefined;
-  readonly owner: string | undefined;
-  /** Resource and subject: one fenced row. */
-  readonly row: string;
-  /** The resource's own order of accepted writes in this row. */
-  readonly version: bigint | undefined;
-  /** Events that show the fate: the completion, or the ledger row. */
-  readonly seqs: readonly number[];
-}
-
-/** Business attempts on one lock, in the order of their invocations. */
-export function attemptsOf(lock: LockHistory): readonly Attempt[] {
-  const ledger = readLedger(lock);
-  return lock.operations
+/** Business attempts among a lock's operations, in the order of their invocations. */
+export function attemptsOf(
+  operations: readonly Operation[],
+  observations: readonly ObservationEvent[],
+): readonly Attempt[] {
+  const ledger = readLedger(observations);
+  return operations
     .filter(({ invoke }) => isBusiness(invoke.action))
     .map((operation) => attemptOf(operation, ledger));
 }
@@ -62,10 +44,10 @@ function isBusiness(action: string): boolean {
   return action === 'write' || action === 'effect' || action === 'checkpoint';
 }
 
-function readLedger(lock: LockHistory): Ledger {
+function readLedger(observations: readonly ObservationEvent[]): Ledger {
   const rows = new Map<string, ObservationEvent[]>();
   const readSeq = new Map<string | undefined, number>();
-  for (const fact of lock.observations) {
+  for (const fact of observations) {
     if (fact.fact === 'read-to-end' && fact.resource !== undefined) {
       readSeq.set(fact.resource, fact.seq).set(undefined, fact.seq);
     }

@@ -141,7 +141,10 @@ class GrantBuilder {
     const { owner, worker } = operation.invoke;
     const fence = operation.complete?.fence;
     if (owner === undefined) return undefined;
-    if (fence !== undefined) return this.#byIdentity.get(identity(owner, fence));
+    if (fence !== undefined) {
+      const owned = this.#ownedBy(owner, fence);
+      return owned?.fence === fence ? owned : undefined;
+    }
     const own = this.#byWorker.get(worker);
     return own?.owner === owner && own.release === undefined ? own : undefined;
   }
@@ -215,8 +218,12 @@ class GrantBuilder {
     this.#grants.push(grant);
     this.#byWorker.set(worker, grant);
     if (owner === undefined) return;
+    const earlier = this.#byOwner.get(owner);
     this.#byOwner.set(owner, grant);
-    if (grant.fence !== undefined) this.#byIdentity.set(identity(owner, grant.fence), grant);
+    // An owner with one grant, the usual case, needs no second map.
+    for (const one of earlier === undefined ? [] : [earlier, grant]) {
+      if (one.fence !== undefined) this.#byIdentity.set(identity(owner, one.fence), one);
+    }
   }
 
   /** A holder counts its lease from before it asked: the server's cannot end earlier. */
@@ -239,8 +246,9 @@ class GrantBuilder {
   }
 
   #ownedBy(owner: string, fence: bigint | undefined): OpenGrant | undefined {
-    const exact = fence === undefined ? undefined : this.#byIdentity.get(identity(owner, fence));
-    return exact ?? this.#byOwner.get(owner);
+    const latest = this.#byOwner.get(owner);
+    if (latest === undefined || fence === undefined || latest.fence === fence) return latest;
+    return this.#byIdentity.get(identity(owner, fence)) ?? latest;
   }
 }
 

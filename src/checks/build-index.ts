@@ -8,6 +8,7 @@ import type {
   NoticeEvent,
   ObservationEvent,
 } from '../domain/event.ts';
+import { attemptsOf } from './attempts.ts';
 import { buildGrants, type IndexOptions, type OpenOperation } from './build-grants.ts';
 import type { HistoryIndex, LockHistory } from './history.ts';
 
@@ -23,21 +24,21 @@ interface OpenLock {
 /** Indexes `history`. Breaks of its own rules are not judged here: see assumptions.ts. */
 export function buildIndex(history: History, options: IndexOptions = {}): HistoryIndex {
   const timeOf = instants(history);
-  const open = new Map<string, OpenOperation>();
+  const pairing = new Pairing();
   const operations: OpenOperation[] = [];
   const locks = new Map<string, OpenLock>();
   const faults: FaultEvent[] = [];
   let endNs = 0;
   for (const event of history.events) {
-    if (event.clock === undefined) endNs = Math.max(endNs, timeOf(event));
+    const atNs = timeOf(event);
+    if (event.clock === undefined) endNs = Math.max(endNs, atNs);
     if (event.kind === 'fault') faults.push(event);
-    else if (event.kind === 'complete') complete(open, event, timeOf);
+    else if (event.kind === 'complete') pairing.complete(event, atNs);
     else {
       const lock = lockOf(locks, event.lock);
       lock.clocks.add(event.clock ?? history.header.clock);
       if (event.kind === 'invoke') {
-        const operation = begin(event, timeOf(event));
-        if (!open.has(event.op)) open.set(event.op, operation);
+        const operation = pairing.begin(event, atNs);
         operations.push(operation);
         lock.operations.push(operation);
         lock.timeline.push(operation);
@@ -48,22 +49,91 @@ export function buildIndex(history: History, options: IndexOptions = {}): Histor
       }
     }
   }
+  return {
+    header: history.header,
+    events: history.events,
+    operations,
+    locks: finish(locks, timeOf, options),
+    faults,
+    pairingProblem: pairing.problem,
+    endNs,
+    timeOf,
+  };
+}
+
+function finish(
+  locks: ReadonlyMap<string, OpenLock>,
+  timeOf: (event: HistoryEvent) => number,
+  options: IndexOptions,
+): ReadonlyMap<string, LockHistory> {
   const finished = new Map<string, LockHistory>();
-  for (const [name, lock] of locks) {
-    const { operations: own, observations, notices, clocks, timeline } = lock;
+  for (const [name, { timeline, operations, observations, notices, clocks }] of locks) {
     const grants = buildGrants(timeline, timeOf, options);
-    finished.set(name, { name, operations: own, grants, observations, notices, clocks });
+    // After the grants: an attempt takes its token from its grant where it names none.
+    const attempts = attemptsOf(operations, observations);
+    finished.set(name, { name, operations, grants, attempts, observations, notices, clocks });
   }
-  const { header, events } = history;
-  return { header, events, operations, locks: finished, faults, endNs, timeOf };
+  return finished;
+}
+
+/** Pairs completions with invocations, and keeps the first thing that cannot be paired. */
+class Pairing {
+  problem: string | undefined;
+  /** Only what is still open: a map of a million finished operations would cost seconds. */
+  readonly #open = new Map<string, OpenOperation>();
+  readonly #ids = new Set<string>();
+
+  begin(invoke: InvokeEvent, startNs: number): OpenOperation {
+    const operation: OpenOperation = {
+      invoke,
+      complete: undefined,
+      outcome: 'unknown',
+      startNs,
+      replyNs: Infinity,
+      grant: undefined,
+    };
+    if (this.#ids.has(invoke.op)) {
+      this.problem ??= `event ${invoke.seq} uses the operation id "${invoke.op}" again`;
+    } else {
+      this.#ids.add(invoke.op);
+      this.#open.set(invoke.op, operation);
+    }
+    return operation;
+  }
+
+  complete(event: CompleteEvent, atNs: number): void {
+    const operation = this.#open.get(event.op);
+    const { seq, op } = event;
+    if (operation === undefined) {
+      const what = this.#ids.has(op) ? 'a second time' : 'which was never invoked';
+      this.problem ??= `event ${seq} completes "${op}" ${what}`;
+      return;
+    }
+    this.#open.delete(op);
+    operation.complete = event;
+    operation.outcome = event.outcome;
+    if (event.outcome !== 'unknown') operation.replyNs = atNs;
+    if (operation.invoke.clock !== event.clock || event.atNs < operation.invoke.atNs) {
+      this.problem ??= `event ${seq} completes "${op}" before it was invoked, or on another clock`;
+    }
+  }
 }
 
 /** Instants count from the earliest event of each clock, so that they are small and exact. */
-function instants(history: History): (event: HistoryEvent) => number {
+function instants({ events }: History): (event: HistoryEvent) => number {
   const bases = new Map<string | undefined, bigint>();
-  for (const event of history.events) {
-    const base = bases.get(event.clock);
-    if (base === undefined || event.atNs < base) bases.set(event.clock, event.atNs);
+  let largest = 0n;
+  for (const { clock, atNs } of events) {
+    const base = bases.get(clock);
+    if (base === undefined || atNs < base) bases.set(clock, atNs);
+    if (atNs > largest) largest = atNs;
+  }
+  const only = bases.get(undefined) ?? 0n;
+  const small = bases.size <= 1 && bases.has(undefined) && only >= 0n;
+  if (small && largest <= BigInt(Number.MAX_SAFE_INTEGER)) {
+    // The usual history, a million events long: no bigint is made for each of them.
+    const base = Number(only);
+    return ({ atNs }) => Number(atNs) - base;
   }
   return (event) => Number(event.atNs - (bases.get(event.clock) ?? 0n));
 }
@@ -81,27 +151,4 @@ function lockOf(locks: Map<string, OpenLock>, name: string): OpenLock {
   };
   locks.set(name, fresh);
   return fresh;
-}
-
-function begin(invoke: InvokeEvent, startNs: number): OpenOperation {
-  return {
-    invoke,
-    complete: undefined,
-    outcome: 'unknown',
-    startNs,
-    replyNs: Infinity,
-    grant: undefined,
-  };
-}
-
-function complete(
-  open: ReadonlyMap<string, OpenOperation>,
-  event: CompleteEvent,
-  timeOf: (event: HistoryEvent) => number,
-): void {
-  const operation = open.get(event.op);
-  if (operation === undefined || operation.complete !== undefined) return;
-  operation.complete = event;
-  operation.outcome = event.outcome;
-  if (event.outcome !== 'unknown') operation.replyNs = timeOf(event);
 }

@@ -1,8 +1,7 @@
 /** No work counts whose worker had no grant at the time: never asked, not yet granted, or released. */
-import { attemptsOf, type Attempt } from './attempts.ts';
 import type { Checker } from './checker.ts';
 import { count, perLock, type Findings } from './conclude.ts';
-import type { LockHistory } from './history.ts';
+import type { Attempt, LockHistory } from './history.ts';
 
 type Violation = NonNullable<Findings['violation']>;
 
@@ -17,11 +16,11 @@ function judge(lock: LockHistory): Findings {
   for (const { invoke, outcome } of lock.operations) {
     if (invoke.action === 'acquire' && outcome === 'unknown') asked.add(invoke.worker);
   }
-  const faults = attemptsOf(lock).flatMap((attempt) => {
+  const faults = lock.attempts.flatMap((attempt) => {
     const fault = ungranted(attempt);
     return fault === undefined ? [] : [{ fault, sure: isSure(attempt, asked) }];
   });
-  const counted = attemptsOf(lock).filter(({ fate }) => fate === 'counted').length;
+  const counted = lock.attempts.filter(({ fate }) => fate === 'counted').length;
   const possible = faults.find(({ sure }) => !sure);
   return {
     violation: faults.find(({ sure }) => sure)?.fault,

@@ -3,10 +3,10 @@
  * resource's ledger decides; replies alone convict (two counted ones) but never acquit.
  */
 import type { ObservationEvent } from '../domain/event.ts';
-import { arrived, attemptsOf, ledgerReads, rowCounts, type Attempt } from './attempts.ts';
+import { arrived, ledgerReads, rowCounts } from './attempts.ts';
 import type { Checker } from './checker.ts';
 import { count, perLock, type Findings } from './conclude.ts';
-import type { LockHistory } from './history.ts';
+import type { Attempt, LockHistory } from './history.ts';
 import { lastSeq } from './witness.ts';
 
 /** What is counted: the key of a row or attempt, or undefined where it is none of this kind. */
@@ -62,7 +62,10 @@ function judgeOnce(lock: LockHistory, noun: string, keyOf: KeyOf): Findings {
     exercised += Math.max(0, tries - 1);
     const twice = countedTwice(subject);
     if (twice !== undefined) {
-      violation ??= { witness: twice, note: `${noun} "${key}" counted ${twice.length} times` };
+      violation ??= {
+        witness: twice.slice(0, 2),
+        note: `${noun} "${key}" counted ${twice.length} times`,
+      };
     } else if (tries > 1 || subject.attempts.some(({ fate }) => fate === 'maybe')) {
       doubt ??= unsettled(noun, key, subject);
     }
@@ -87,7 +90,7 @@ function collect(lock: LockHistory, keyOf: KeyOf): ReadonlyMap<string, Subject> 
     subjects.set(key, seen);
     return seen;
   };
-  for (const attempt of attemptsOf(lock)) {
+  for (const attempt of lock.attempts) {
     const key = keyOf(attempt.operation.invoke);
     if (key !== undefined) at(key).attempts.push(attempt);
   }

@@ -63,7 +63,7 @@ function prolonged(history: HistoryIndex, lock: LockHistory): Violation | undefi
       .filter(({ invoke, outcome }) => invoke.action === 'renew' && outcome !== 'unknown')
       .map((value) => ({ from: value.startNs, to: value.replyNs, value })),
   );
-  const ownOf = ownSigns(lock);
+  let ownOf: ReadonlyMap<string, IntervalList<Operation>> | undefined;
   const last = new Map<string, { atNs: number; ttlMs: number; seq: number }>();
   for (const observation of lock.observations) {
     const { fact, owner, ttlMs, seq } = observation;
@@ -72,6 +72,7 @@ function prolonged(history: HistoryIndex, lock: LockHistory): Violation | undefi
     const before = last.get(owner);
     last.set(owner, now);
     if (before === undefined || now.ttlMs <= before.ttlMs) continue;
+    ownOf ??= ownSigns(lock);
     const own = ownOf.get(owner);
     if (own === undefined || own.firstMeeting(before.atNs, now.atNs) !== undefined) continue;
     const foreign = renewals.firstMeeting(

@@ -58,11 +58,34 @@ export interface Grant {
   readonly endedBy: ObservationEvent | undefined;
 }
 
+/**
+ * - `counted`: accepted by the resource; `refused`: it arrived and the resource said no
+ * - `repeated`: an idempotent answer, nothing further was done
+ * - `absent`: surely no effect, and no sign that it arrived
+ * - `maybe`: reply lost and no ledger settles it
+ */
+export type Fate = 'counted' | 'refused' | 'repeated' | 'absent' | 'maybe';
+
+export interface Attempt {
+  readonly operation: Operation;
+  readonly fate: Fate;
+  readonly fence: bigint | undefined;
+  readonly owner: string | undefined;
+  /** Resource and subject: one fenced row. */
+  readonly row: string;
+  /** The resource's own order of accepted writes in this row. */
+  readonly version: bigint | undefined;
+  /** Events that show the fate: the completion, or the ledger row. */
+  readonly seqs: readonly number[];
+}
+
 /** Everything the history says of one lock. */
 export interface LockHistory {
   readonly name: string;
   readonly operations: readonly Operation[];
   readonly grants: readonly Grant[];
+  /** Writes, effects and checkpoints among the operations. */
+  readonly attempts: readonly Attempt[];
   readonly observations: readonly ObservationEvent[];
   readonly notices: readonly NoticeEvent[];
   /** Clocks that its events name; their instants are compared only when there is one. */
@@ -75,6 +98,8 @@ export interface HistoryIndex {
   readonly operations: readonly Operation[];
   readonly locks: ReadonlyMap<string, LockHistory>;
   readonly faults: readonly FaultEvent[];
+  /** The first completion or invocation that cannot be paired, as a sentence. */
+  readonly pairingProblem: string | undefined;
   /** Instant of the last event of the header's clock. */
   readonly endNs: number;
   timeOf(event: HistoryEvent): number;

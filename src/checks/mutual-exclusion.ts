@@ -6,10 +6,10 @@
  * overlap, placing each acquire at its reply and each release at its invocation explains it all.
  */
 import { UsageError } from '../domain/errors.ts';
-import { arrived, attemptsOf, type Attempt } from './attempts.ts';
+import { arrived } from './attempts.ts';
 import type { Checker } from './checker.ts';
 import { count, perLock, type Findings } from './conclude.ts';
-import type { Grant, HistoryIndex, LockHistory } from './history.ts';
+import type { Attempt, Grant, HistoryIndex, LockHistory } from './history.ts';
 import { isBusy } from './false-busy.ts';
 import { findOverlap, holdOf, recordIdentity, sightings, type Hold } from './holds.ts';
 import { findInversion, type Ranked } from './ranked-order.ts';
@@ -115,7 +115,7 @@ interface RankedAttempt extends Ranked {
 
 /** Accepted work of an older grant after accepted work of a newer one. */
 function judgeEffect(lock: LockHistory): Findings {
-  const attempts = attemptsOf(lock);
+  const attempts = lock.attempts;
   const fenced = attempts.every(({ fence }) => fence !== undefined);
   const ranked = attempts.flatMap((attempt) => rank(attempt, fenced));
   const found = findInversion(ranked.filter(({ attempt }) => attempt.fate === 'counted'));

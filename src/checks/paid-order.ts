@@ -1,8 +1,8 @@
 /** A paid order is never closed: not both steps count on one order, in whichever order. */
-import { arrived, attemptsOf, rowCounts, type Attempt } from './attempts.ts';
+import { arrived, rowCounts } from './attempts.ts';
 import type { Checker } from './checker.ts';
 import { count, perLock, type Findings } from './conclude.ts';
-import type { LockHistory } from './history.ts';
+import type { Attempt, LockHistory } from './history.ts';
 
 type Step = 'pay' | 'close';
 
@@ -57,7 +57,7 @@ function collect(lock: LockHistory): ReadonlyMap<string, Order> {
     orders.set(subject, seen);
     return seen;
   };
-  for (const attempt of attemptsOf(lock)) {
+  for (const attempt of lock.attempts) {
     const { business, subject } = attempt.operation.invoke;
     const step = stepOf(business);
     if (step !== undefined && subject !== undefined) note(at(subject), step, attempt);

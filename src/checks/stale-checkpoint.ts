@@ -1,8 +1,7 @@
 /** A checkpoint of an older attempt at a task is refused once a newer attempt's has been accepted. */
-import { attemptsOf, type Attempt } from './attempts.ts';
 import type { Checker } from './checker.ts';
 import { count, perLock, type Findings } from './conclude.ts';
-import type { LockHistory } from './history.ts';
+import type { Attempt, LockHistory } from './history.ts';
 import { findInversion, type Ranked } from './ranked-order.ts';
 
 interface Checkpoint extends Ranked {
@@ -17,7 +16,7 @@ export const staleCheckpointRefused: Checker = {
 
 function judge(lock: LockHistory): Findings {
   const tasks = new Map<string, Checkpoint[]>();
-  for (const attempt of attemptsOf(lock)) {
+  for (const attempt of lock.attempts) {
     if (attempt.operation.invoke.action !== 'checkpoint') continue;
     const list = tasks.get(attempt.row);
     if (list === undefined) tasks.set(attempt.row, [checkpoint(attempt)]);

@@ -2,10 +2,9 @@
  * No write with an older token is accepted once a newer one has been: the fenced register. A refusal
  * that nothing explains costs availability, not safety: it is a remark.
  */
-import { attemptsOf, type Attempt } from './attempts.ts';
 import type { Checker } from './checker.ts';
 import { count, perLock, type Findings } from './conclude.ts';
-import type { LockHistory } from './history.ts';
+import type { Attempt, LockHistory } from './history.ts';
 import { compare, findInversion, type Ranked } from './ranked-order.ts';
 
 interface FencedAttempt extends Ranked {
@@ -19,7 +18,7 @@ export const noStaleWriteAccepted: Checker = {
 };
 
 function judge(lock: LockHistory): Findings {
-  const attempts = attemptsOf(lock);
+  const attempts = lock.attempts;
   const rows = new Map<string, FencedAttempt[]>();
   for (const attempt of attempts) {
     const fenced = fencedAttempt(attempt);

@@ -5,7 +5,6 @@
  */
 import type { FaultEvent } from '../domain/event.ts';
 import type { InvariantSpec, Span } from '../domain/scenario.ts';
-import { attemptsOf } from './attempts.ts';
 import type { Checker } from './checker.ts';
 import { count, formatNs, perLock, spanNs, type Findings } from './conclude.ts';
 import type { Grant, HistoryIndex, LockHistory } from './history.ts';
@@ -127,7 +126,7 @@ function describeLongest(lock: LockHistory, takeovers: readonly Takeover[]): str
   if (longest === undefined) return 'none';
   const { one, to, tookNs } = longest;
   const endedNs = Math.min(one.endedNs, to.grantedNs);
-  const first = attemptsOf(lock).find(
+  const first = lock.attempts.find(
     ({ fate, operation }) => fate === 'counted' && operation.grant === to,
   );
   const parts = [
