@@ -135,7 +135,7 @@ function judgeEffect(lock: LockHistory): Findings {
       possible &&
       `possible violation: it is not known whether ${workerName(possible.older)} worked after ${workerName(possible.newer)}`,
     exercised: Math.max(0, grants.size - 1),
-    held: `work of ${count(grants.size, 'grant')} was accepted in the order of the grants`,
+    held: `work of ${count(grants.size, 'grant')} arrived; what counted follows the order of the grants`,
     idle: 'work of fewer than two grants arrived at the resource',
   };
 }
