@@ -119,9 +119,10 @@ class SightingsReader {
   #read(victim: Grant): Sightings {
     const lookedBefore = new Set<string>();
     let seen: Sightings = { loss: undefined, lastSeenNs: -Infinity, expiry: undefined };
+    const untilNs = recordEndNs(victim);
     for (let at = this.#firstAt(victim.grantedNs); at < this.#facts.length; at += 1) {
       const entry = this.#facts[at];
-      if (entry === undefined || entry.atNs > victim.endNs) break;
+      if (entry === undefined || entry.atNs > untilNs) break;
       const { fact, atNs } = entry;
       const own = fact.owner !== undefined && fact.owner === victim.owner;
       if (own && fact.fact === 'expiry') seen = { ...seen, expiry: fact };
@@ -143,6 +144,15 @@ class SightingsReader {
     }
     return low;
   }
+}
+
+/**
+ * Until when the victim's record should have stayed. Being told of the loss ends its belief, but
+ * is itself an effect of the removal: what an observer reads after it still counts.
+ */
+function recordEndNs(victim: Grant): number {
+  if (victim.endNs !== victim.lossNs) return victim.endNs;
+  return Math.min(victim.release?.startNs ?? Infinity, victim.validUntilNs);
 }
 
 /** The record was reported removed, or an observer that had looked since the grant saw it gone. */

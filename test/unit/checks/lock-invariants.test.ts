@@ -175,6 +175,14 @@ describe('foreign release', () => {
     });
   });
 
+  test('is violated when the victim was told of its loss before anybody else saw it', () => {
+    const history = taken()
+      .release('A', [1200, 1201])
+      .lost('B', 1205)
+      .observe(1210, 'removal', { owner: 'B-owner', fence: 2n, cause: 'removed-early' });
+    expect(resultOf(history, 'no-foreign-release').verdict).toBe('violated');
+  });
+
   test('a release that said ok is no evidence by itself', () => {
     expect(resultOf(taken().release('A', [1200, 1201]), 'no-foreign-release').verdict).toBe(
       'inconclusive',
