@@ -8,11 +8,11 @@ import { FencepostError, Interrupted } from '../domain/errors.ts';
 import type { History } from '../domain/event.ts';
 import type { OwnerToken } from '../domain/holder.ts';
 import type { ArmReport } from '../domain/run-report.ts';
-import type { InvariantSpec } from '../domain/scenario.ts';
 import type { LedgerRow } from '../resources/resource.ts';
 import type { ArmContext, ArmRequest } from './arm-request.ts';
 import { missingEvidence } from './evidence.ts';
 import { eventText } from './event-text.ts';
+import { withGranularity } from './granularity.ts';
 import type { FaultLog } from './fault-log.ts';
 import { LagMeter, type SilentTime } from './lag-meter.ts';
 import type { Recorder } from './recorder.ts';
@@ -149,10 +149,7 @@ function conclude(
   const history = recorder.history();
   const faults = observed.faults.reports();
   const specs = [...scenario.invariants, ...scenario.reportOnly];
-  const results = judge(
-    history,
-    specs.map((spec) => withGranularity(spec, protocol.expiryGranularityMs)),
-  );
+  const results = judge(history, withGranularity(specs, protocol));
   const ops = new Map(script.performed.map(({ op, step }) => [op.id, step.id]));
   const describe = (seq: number): string => {
     const event = history.events[seq];
@@ -189,11 +186,4 @@ function conclude(
     schedulerLagMs,
   };
   return { report, history };
-}
-
-/** `x lease` in a bound means the granted lease plus what the server needs to notice its end. */
-function withGranularity(spec: InvariantSpec, granularityMs: number): InvariantSpec {
-  if (spec.within === undefined) return spec;
-  const { leaseFactor, addMs } = spec.within;
-  return { ...spec, within: { leaseFactor, addMs: addMs + leaseFactor * granularityMs } };
 }

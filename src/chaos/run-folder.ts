@@ -1,6 +1,7 @@
 /** The folder of a run: what was planned, seen and judged, as files; and `latest` beside it. */
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { writeLine } from '../checks/write-history.ts';
 import type { History } from '../domain/event.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { RunReport } from '../domain/run-report.ts';
@@ -37,25 +38,11 @@ export function writeRunFile(folder: string, name: string, text: string): void {
   writeFileSync(file, text);
 }
 
-/** JSON for files: 64-bit numbers as decimal strings. */
-export function toJson(value: unknown, indent?: number): string {
-  return JSON.stringify(
-    value,
-    (_key, item: unknown) => (typeof item === 'bigint' ? String(item) : item),
-    indent,
-  );
-}
-
-/** History format v1: the header line, then one event a line. */
-export function historyLines({ header, events }: History): string {
-  return [header, ...events].map((line) => `${toJson(line)}\n`).join('');
-}
-
 /** The faults alone, one event a line. */
 export function faultLines({ events }: History): string {
   return events
     .filter(({ kind }) => kind === 'fault')
-    .map((line) => `${toJson(line)}\n`)
+    .map(writeLine)
     .join('');
 }
 

@@ -22,7 +22,8 @@ import type { Driver, Site } from './drivers/driver.ts';
 import type { Fault } from './faults/fault.ts';
 import { findFault as shippedFault } from './faults/registry.ts';
 import { planCell, planControl, planRun, type Column, type RunPlan } from './plan.ts';
-import { faultLines, historyLines, writeRunFile } from './run-folder.ts';
+import { writeHistory } from '../checks/write-history.ts';
+import { faultLines, writeRunFile } from './run-folder.ts';
 import { SetUpGate } from './set-up-gate.ts';
 import { UndoJournal, type Environment } from './undo-journal.ts';
 import {
@@ -229,7 +230,7 @@ class Run {
         }),
       );
       this.undoFailures.push(...result.undoFailures);
-      writeRunFile(folder, `${folderName}/history.jsonl`, historyLines(result.history));
+      writeRunFile(folder, `${folderName}/history.jsonl`, writeHistory(result.history));
       writeRunFile(folder, `${folderName}/faults.jsonl`, faultLines(result.history));
       const left = result.undoFailures.map((failure) => `not undone: ${failure}`);
       return { ...result.report, problems: [...result.report.problems, ...left] };

@@ -10,6 +10,7 @@ import { Actor } from './actor.ts';
 import type { ArmContext, ArmRequest } from './arm-request.ts';
 import { FaultLog } from './fault-log.ts';
 import { LockWatch } from './lock-watch.ts';
+import { withGranularity } from './granularity.ts';
 import { Recorder } from './recorder.ts';
 import { resourceMutation } from './scenario-schema.ts';
 import type { Undoing } from './undoing.ts';
@@ -79,7 +80,7 @@ export async function setUpStage(
 }
 
 function headerOf(request: ArmRequest): ConstructorParameters<typeof Recorder>[0] {
-  const { scenario, runId, tool, seed, mutation } = request;
+  const { scenario, runId, tool, seed, mutation, protocol } = request;
   return {
     runId,
     scenario: scenario.name,
@@ -87,6 +88,7 @@ function headerOf(request: ArmRequest): ConstructorParameters<typeof Recorder>[0
     seed,
     clock: 'host-monotonic',
     accept: mutation === resourceMutation ? 'any' : scenario.resource.accept,
+    invariants: withGranularity(scenario.invariants, protocol),
   };
 }
 

@@ -13,6 +13,15 @@ const text = z.string().max(100_000);
 const name = text.min(1);
 const milliseconds = z.number().nonnegative();
 
+/** `leaseFactor` times the granted lease plus `addMs`. */
+const span = z.strictObject({ leaseFactor: milliseconds, addMs: z.number() });
+const invariant = z.strictObject({
+  name,
+  level: text.exactOptional(),
+  within: span.exactOptional(),
+  options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+});
+
 const header = z.strictObject({
   schemaVersion: z.literal(1),
   kind: z.literal('header'),
@@ -23,6 +32,7 @@ const header = z.strictObject({
   seed: text.exactOptional(),
   clock: name,
   accept: z.enum(['greater', 'greater-or-equal', 'any']).exactOptional(),
+  invariants: z.array(invariant).max(100).exactOptional(),
 });
 
 const source = z.enum(['worker', 'proxy', 'service', 'resource', 'driver']);

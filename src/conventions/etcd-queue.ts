@@ -78,7 +78,7 @@ function common(
         : { kind: 'token', token: holder.createRevision, source: 'create-revision' },
     heldForMs: unknown(
       'etcd keeps no times of its revisions',
-      'a recording (fencepost watch --record) carries it',
+      'write the time of the grant into the owner value',
     ),
     helpers: [],
     // A release compares revisions, which no two grants share, whatever their owners wrote.

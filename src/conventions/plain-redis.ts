@@ -34,7 +34,7 @@ const noWaiters: Waiters = {
 };
 const heldForUnknown = unknown(
   'the record does not say since when',
-  'a recording (fencepost watch --record) carries it',
+  'write the time of the grant into the owner value',
 );
 
 function decode(record: RedisRecord): Decoded {

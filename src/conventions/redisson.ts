@@ -92,7 +92,7 @@ function decode(record: RedisRecord): Decoded {
     fence: fenceOf(token),
     heldForMs: unknown(
       'the record does not say since when',
-      'a recording (fencepost watch --record) carries it',
+      'write the time of the grant into the owner value',
     ),
     helpers: [...record.siblings.values()]
       .filter((one) => one.subscribers === undefined)

@@ -106,7 +106,7 @@ export function decodeQueue(
         : { kind: 'token', token: first.node.czxid, source: 'czxid' },
     heldForMs: unknown(
       'ZooKeeper does not record when a waiter became the holder',
-      'a recording (fencepost watch --record) carries it',
+      'write the time of the grant into the owner value',
     ),
     helpers: [],
     notes: queueNotes(ordered),

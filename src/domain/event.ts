@@ -5,6 +5,7 @@
  */
 import type { Evidence } from './evidence.ts';
 import type { FencingToken } from './fence.ts';
+import type { InvariantSpec } from './scenario.ts';
 
 /** ok: took effect between invoke and complete. fail: surely no effect. unknown: maybe, once, at any later time. */
 export type Outcome = 'ok' | 'fail' | 'unknown';
@@ -26,6 +27,8 @@ export interface HistoryHeader {
   readonly clock: string;
   /** How the protected resource compares fences. */
   readonly accept?: 'greater' | 'greater-or-equal' | 'any';
+  /** What must hold, as its author declared it; `check` judges these unless told otherwise. */
+  readonly invariants?: readonly InvariantSpec[];
 }
 
 interface EventBase {

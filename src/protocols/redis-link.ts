@@ -183,8 +183,7 @@ function redisOptions({ target, requestTimeoutMs, clientName }: LinkOptions) {
     retryStrategy: () => null,
     maxRetriesPerRequest: 0,
     disableClientInfo: true,
-    ...(target.username === undefined ? {} : { username: target.username }),
-    ...(target.password === undefined ? {} : { password: target.password.reveal() }),
+    ...credentials(target),
     ...(target.tls === undefined ? {} : { tls: tlsOptions(target.tls) }),
   } satisfies RedisOptions;
 }
@@ -221,4 +220,11 @@ function toValue(reply: unknown): RedisValue {
 
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
+}
+
+/** A user without a password signs in with an empty one: never go on as the default user. */
+function credentials(target: Target): { username?: string; password?: string } {
+  const password = target.password?.reveal();
+  if (target.username === undefined) return password === undefined ? {} : { password };
+  return { username: target.username, password: password ?? '' };
 }

@@ -1,6 +1,6 @@
 /** The plan of a release: everything is read, nothing is changed. */
 import type { Backend } from '../backends/backend.ts';
-import { LockChanged } from '../domain/errors.ts';
+import { LockChanged, UsageError } from '../domain/errors.ts';
 import { judgeLiveness, type Liveness } from '../domain/liveness.ts';
 import type { RenewalSample } from '../domain/lease.ts';
 import type { LockDetail, LockRef } from '../domain/lock.ts';
@@ -8,6 +8,7 @@ import { valueOf } from '../domain/known.ts';
 import type { Probe } from '../domain/probe.ts';
 import type { OwnerToken } from '../domain/holder.ts';
 import type { ReleaseOptions, ReleasePreview } from '../domain/release.ts';
+import { stringToText } from '../domain/text.ts';
 import type { Guard, ReleaseRequest } from './guard.ts';
 import { judgeGuards } from './guards/all.ts';
 import { checkOverrides, standing, type Overrides } from './overrides.ts';
@@ -100,6 +101,7 @@ async function inspectGrant(
   }
   const seen = detail.identity?.expect;
   if (request.expect !== undefined && seen !== undefined && seen !== request.expect) {
+    requireToken(request.expect, seen);
     throw changed(request, `${request.expect} → ${grantWords(detail)}`);
   }
   return detail;
@@ -152,6 +154,20 @@ function gone(
   return new LockChanged(`"${ref.name}": ${what}`, {
     code: 'already-gone',
     hint: 'nothing was deleted; `fencepost ls` lists what is there',
+    definite: true,
+  });
+}
+
+/** A token of another form never named a grant here: a slip of the hand, not a change of hands. */
+function requireToken(given: string, seen: string): void {
+  const form = (token: string): string => {
+    const [kind = '', ...parts] = token.split('.');
+    return `${kind}.${parts.map((part) => (/^[0-9a-z]+$/.test(part) ? '#' : '?')).join('.')}`;
+  };
+  if (form(given) === form(seen)) return;
+  throw new UsageError(`"${stringToText(given)}" is not an expect token of this target`, {
+    code: 'bad-expect',
+    hint: `\`fencepost show\` prints it; the grant that is there now is ${seen}`,
     definite: true,
   });
 }

@@ -46,7 +46,7 @@ export function planLines(plan: ShownPlan, paint: Paint): readonly string[] {
   }
   lines.push(
     plan.wakes.length === 0
-      ? 'Would wake nobody: waiters poll or watch, or none are known.'
+      ? 'Would send no message: waiters poll or watch by themselves, or none are known.'
       : `Would then send: ${plan.wakes.join('; ')}.`,
     `Atomic: ${plan.atomicity}`,
   );

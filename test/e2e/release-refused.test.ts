@@ -89,6 +89,18 @@ describe('a lock that is not the one seen', () => {
     expect(await stage.raw.get('lock:job')).toBe(nextToken);
   });
 
+  test('a token of another form is a slip of the hand, exits 2, and nothing is touched', async () => {
+    await stage.raw.set('lock:job', token);
+    const confirm = ['--confirm', 'lock:job', '--execute'];
+    for (const slip of ['garbage', 'e1.2', '', 'r1.abcd.2', 'r1.\u001b[31m']) {
+      const done = await stage.release('lock:job', '--expect', slip, ...confirm, ...checked);
+      expect(done.code).toBe(2);
+      expect(done.stderr).toContain('is not an expect token');
+      expect(done.stderr).not.toContain('\u001b');
+    }
+    expect(await stage.raw.get('lock:job')).toBe(token);
+  });
+
   test('one that is gone exits 6', async () => {
     await stage.raw.set('lock:job', token);
     const consent = await stage.consent('lock:job');

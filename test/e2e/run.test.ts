@@ -74,6 +74,11 @@ describe('fencepost run with the classic scenario', () => {
     }
     expect(readdirSync(join(folder, 'state', 'fencepost', 'journals'))).toEqual([]);
 
+    const judged = await fencepost(['check', join(latest, 'history.jsonl'), '-o', 'json'], env);
+    expect(judged.code, judged.stdout).toBe(0);
+    const control = join(latest, 'control-resource-accepts-any', 'history.jsonl');
+    expect(await fencepost(['check', control], env)).toMatchObject({ code: 1 });
+
     const again = await fencepost(['report', 'latest', '--out', out], env);
     expect(again).toMatchObject({ stdout: ran.stdout, code: 0 });
   });

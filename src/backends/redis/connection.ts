@@ -209,12 +209,12 @@ async function pipeline(client: RedisClient, commands: readonly Command[]): Prom
 /** AUTH and SELECT must succeed; the name, and leaving idle times alone (7.2), are best effort. */
 function handshake(target: Target, database: number, clientName: string): readonly Command[] {
   const commands: Command[] = [];
+  const { username } = target;
   const password = target.password?.reveal();
-  if (password !== undefined) {
-    commands.push(
-      target.username === undefined ? ['AUTH', password] : ['AUTH', target.username, password],
-    );
-  }
+  if (username !== undefined) {
+    // Without a password too: going on as the default user would act under another name.
+    commands.push(['AUTH', username, password ?? '']);
+  } else if (password !== undefined) commands.push(['AUTH', password]);
   commands.push(['CLIENT', 'SETNAME', clientName], ['CLIENT', 'NO-TOUCH', 'ON']);
   if (database !== 0) commands.push(['SELECT', database]);
   return commands;

@@ -33,7 +33,7 @@ export function lockHistory(world: () => Promise<InspectWorld>, ref: LockRef): L
     if (found === undefined || !fenced) {
       complete = unknown(
         'Redis keeps no history of this layout: only the present holder is known',
-        'fencepost watch --record keeps one',
+        'a fenced lock of fencepost keeps one',
       );
       if (found !== undefined) yield* presentHolders(open, found);
       return;

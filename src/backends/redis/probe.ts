@@ -101,7 +101,7 @@ async function capabilities(
     history: {
       can: false,
       reason: 'Redis keeps no history; only fencepost’s own fenced locks carry one',
-      remedy: 'fencepost watch --record keeps one',
+      remedy: 'a fenced lock of fencepost keeps one',
     },
     clients: allowed(clients, 'CLIENT LIST was refused', '+client|list'),
     waiters: allowed(subscribers, 'PUBSUB NUMSUB was refused', '+pubsub|numsub'),

@@ -59,13 +59,14 @@ async function judgeFile(
 ): Promise<JudgedHistory> {
   const name = file === '-' ? 'stdin' : file;
   const { history, notes } = parseHistory(await readText(file, name), name);
+  const declared = declaredInvariants(history);
   const results = judge(
     history,
-    invariants ?? defaultInvariants(),
+    invariants ?? declared ?? defaultInvariants(),
     leaseMs === undefined ? {} : { leaseMs },
   );
   const describe = describer(history);
-  const named = invariants !== undefined;
+  const named = (invariants ?? declared) !== undefined;
   return {
     file: name,
     events: history.events.length,
@@ -78,6 +79,16 @@ async function judgeFile(
     })),
     verdict: verdictOf(results, named),
   };
+}
+
+/** What the history's author declared must hold; undefined where nothing was declared. */
+function declaredInvariants({ header }: History): readonly InvariantSpec[] | undefined {
+  return header.invariants?.map((spec) => {
+    const { name, level } = spec;
+    // Refuses names and levels that no checker has.
+    parseInvariant(level === undefined ? name : `${name}:${level}`);
+    return spec;
+  });
 }
 
 async function readText(file: string, name: string): Promise<string> {

@@ -6,12 +6,14 @@ import type { RegisterCommand } from './command.ts';
 
 const details = `
 Examples:
-  fencepost check fencepost-runs/latest/*/*/history.jsonl
+  fencepost check fencepost-runs/latest/history.jsonl
   my-soak-test | fencepost check - --invariant mutual-exclusion --lease 10s
   fencepost check --schema > history.schema.json
 
-Without --invariant everything is judged that the history puts to the test; what it does not is
-listed and no failure, unless nothing is left. A named invariant that is not exercised exits 3.`;
+Without --invariant, what the history's header declares is judged (a run declares its scenario's
+invariants). Where nothing is declared everything is judged that the history puts to the test; what
+it does not is listed and no failure, unless nothing is left. A named or declared invariant that is
+not exercised exits 3.`;
 
 export const registerCheck: RegisterCommand = (program, io, setExit) => {
   const command = program

@@ -1,4 +1,5 @@
 /** `fencepost release`: options and wiring. */
+import { Option } from 'commander';
 import type { RegisterCommand } from './command.ts';
 import { durationValue, listValue, observeValue } from '../option-values.ts';
 import { addOutputOption } from '../output.ts';
@@ -45,7 +46,11 @@ export const registerRelease: RegisterCommand = (program, io, setExit) => {
     )
     .option('--end-session', "also end the owner's lease: separate, not atomic")
     .option('--fence-floor <key>', 'write a floor for the fence to this key, where the target can')
-    .option('--verify <duration>', 'look for so long afterwards', durationValue, 10_000)
+    .addOption(
+      new Option('--verify <duration>', 'look for so long afterwards')
+        .argParser(durationValue)
+        .default(10_000, '10s'),
+    )
     .option('--wait-expiry', 'wait until the lease ends by itself instead of deleting')
     .option('--audit-log <file>', 'where releases are recorded');
   addOutputOption(command, ['text', 'json']);
