@@ -14,7 +14,7 @@ import type {
 import { UsageError } from '../../domain/errors.ts';
 import { displayTarget, type Target } from '../../domain/target.ts';
 import { stringToText, type Text } from '../../domain/text.ts';
-import type { Session } from './connection.ts';
+import type { Session } from '../../clients/zookeeper/session.ts';
 import { readConnections, readWatches, type Watches } from './members.ts';
 import { forcedConvention, recognise } from './recognise.ts';
 import { childPath, nodeName, rawPath, readRecord } from './records.ts';

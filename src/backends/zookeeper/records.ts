@@ -1,8 +1,8 @@
 /** Reads one parent with its children into the record that conventions decode. */
 import type { ZooKeeperChild, ZooKeeperRecord } from '../../conventions/convention.ts';
 import { bytesToText, stringToText, textToBytes, type Text } from '../../domain/text.ts';
-import type { NodeStat, Session } from './connection.ts';
-import { isNodeError, isRefused, zooKeeperCodes } from './errors.ts';
+import type { NodeStat, Session } from '../../clients/zookeeper/session.ts';
+import { isNodeError, isRefused, zooKeeperCodes } from '../../clients/zookeeper/errors.ts';
 
 /** Node data is a hint, not a payload: more than this is cut before it is kept. */
 const maxDataBytes = 1024;

@@ -2,8 +2,8 @@
  * Walks the node tree with a bounded number of requests in flight and hands out parents whose
  * children look like contenders. Contenders themselves are not descended into.
  */
-import type { NodeStat, Session } from './connection.ts';
-import { isNodeError, isRefused, zooKeeperCodes } from './errors.ts';
+import type { NodeStat, Session } from '../../clients/zookeeper/session.ts';
+import { isNodeError, isRefused, zooKeeperCodes } from '../../clients/zookeeper/errors.ts';
 import { childPath } from './records.ts';
 
 /** Requests in flight while walking: more gained nothing when measured, fewer was slower. */
