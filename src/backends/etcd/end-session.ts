@@ -26,7 +26,10 @@ interface Fallen {
   readonly newer: boolean;
 }
 
-const unabortable = new AbortController().signal;
+/** Made anew for each request: a shared signal would hold the listeners of all that are under way. */
+function unabortable(): AbortSignal {
+  return new AbortController().signal;
+}
 
 /** @returns `released` with what fell in `reply`, or `foreign-removed` */
 export async function endSession(link: EtcdLink, of: ReleasedGrant): Promise<ReleaseResult> {
@@ -41,7 +44,7 @@ export async function endSession(link: EtcdLink, of: ReleasedGrant): Promise<Rel
   const { watch, scope } = watching;
   try {
     const revoked = await revoke(link, of);
-    const { revision } = await readKey(link, grant.key, unabortable);
+    const { revision } = await readKey(link, grant.key, unabortable());
     const fallen: Fallen[] = [];
     await readUntil(watch, revision, (events) => {
       fallen.push(...events.flatMap((event) => toFallen(event, of)));
@@ -87,7 +90,7 @@ async function tryWatch(
   { revision, timeoutMs }: ReleasedGrant,
 ): Promise<Watch | undefined> {
   const request = { ...range, startRevision: revision + 1n, previous: true };
-  const watch = await openWatch(link, request, unabortable);
+  const watch = await openWatch(link, request, unabortable());
   try {
     // The first message says that it stands: only then may anything be revoked.
     if ((await watch.next(timeoutMs))?.kind === 'created') return watch;
@@ -104,7 +107,7 @@ async function revoke(link: EtcdLink, { grant, timeoutMs }: ReleasedGrant): Prom
   const request = { ID: String(grant.lease) };
   try {
     await link.write((api, options) => api.leaseClient.leaseRevoke(request, options), {
-      signal: unabortable,
+      signal: unabortable(),
       timeoutMs,
     });
     return `${name} was revoked`;

@@ -17,8 +17,13 @@ import { isGrant, readIdentity, type StoredGrant } from './identity.ts';
 import { impossible } from './preview.ts';
 import { readKey, toKey } from './range.ts';
 
-/** Once sent, only the deadline ends the wait: an interruption must not leave the outcome open. */
-const unabortable = new AbortController().signal;
+/**
+ * Once sent, only the deadline ends the wait: an interruption must not leave the outcome open.
+ * Made anew for each request: a shared signal would hold the listeners of all releases under way.
+ */
+function unabortable(): AbortSignal {
+  return new AbortController().signal;
+}
 
 /** @throws {TargetError} when the cluster cannot be read: nothing was sent */
 export async function releaseLock(
@@ -85,7 +90,7 @@ async function transact(
   let reply: ITxnResponse;
   try {
     reply = await link.write((api, options) => api.kv.txn(request, options), {
-      signal: unabortable,
+      signal: unabortable(),
       timeoutMs,
     });
   } catch (error) {
@@ -135,7 +140,7 @@ async function holdsKey(
 ): Promise<boolean> {
   if (result.outcome !== 'unknown') return false;
   try {
-    return (await readKey(link, grant.key, unabortable)).key?.lease === lease;
+    return (await readKey(link, grant.key, unabortable())).key?.lease === lease;
   } catch (error) {
     // The outcome stays unknown, and its reason is told already.
     if (error instanceof FencepostError) return false;
@@ -151,7 +156,7 @@ async function grantLease(
   const request = { TTL: String(Math.ceil(ttlMs / 1000)), ID: '0' };
   try {
     const reply = await link.write((api, options) => api.leaseClient.leaseGrant(request, options), {
-      signal: unabortable,
+      signal: unabortable(),
       timeoutMs,
     });
     return BigInt(reply.ID);
@@ -166,7 +171,7 @@ async function dropLease(link: EtcdLink, lease: bigint, timeoutMs: number): Prom
   const request = { ID: String(lease) };
   try {
     await link.write((api, options) => api.leaseClient.leaseRevoke(request, options), {
-      signal: unabortable,
+      signal: unabortable(),
       timeoutMs,
     });
   } catch (error) {
@@ -204,7 +209,7 @@ async function afterError(
   if (!(error instanceof FencepostError)) throw error;
   if (error.definite) return { ...refused(error.message, error.hint), reply: error.message };
   try {
-    const now = await readKey(link, grant.key, unabortable);
+    const now = await readKey(link, grant.key, unabortable());
     return unknownOutcome(`the reply was lost; ${lostReason(grant, now.key)}`, error.message);
   } catch (second) {
     const why = second instanceof Error ? second.message : 'the look at it failed';

@@ -20,8 +20,13 @@ import { keyBytes, releaseCommand } from './release-command.ts';
 import { readServerFacts } from './server-view.ts';
 import { withSiblings } from './siblings.ts';
 
-/** Once sent, only the deadline ends the wait: an interruption must not leave the outcome open. */
-const unabortable = new AbortController().signal;
+/**
+ * Once sent, only the deadline ends the wait: an interruption must not leave the outcome open.
+ * Made anew for each request: a shared signal would hold the listeners of all releases under way.
+ */
+function unabortable(): AbortSignal {
+  return new AbortController().signal;
+}
 
 /** @throws {TargetError} when the server cannot be reached: nothing was sent */
 export async function releaseLock(
@@ -45,7 +50,7 @@ export async function releaseLock(
   if (signal.aborted) throw interrupted();
   try {
     const reply = await session.send(releaseCommand(plan, how), {
-      signal: unabortable,
+      signal: unabortable(),
       doing: 'write',
       timeoutMs: how.timeoutMs,
     });
@@ -121,7 +126,7 @@ async function interpret(
   const reply = stringToText(words.join(' '));
   if (outcome === 'gone') return { outcome: 'already-gone', reply, fenceRaisedTo: undefined };
   if (outcome === 'changed') {
-    const now = await look(connection, stored, unabortable);
+    const now = await look(connection, stored, unabortable());
     const what = describe(stored, now);
     return { outcome: 'changed-hands', now: what, reply, fenceRaisedTo: undefined };
   }
@@ -157,7 +162,7 @@ async function afterError(
   }
   const base = { outcome: 'unknown', reply: error.message, fenceRaisedTo: undefined } as const;
   try {
-    const now = await look(connection, stored, unabortable);
+    const now = await look(connection, stored, unabortable());
     const ours = await ownEntry(connection, stored, now);
     if (ours) {
       return {
@@ -190,7 +195,7 @@ async function ownEntry(sender: Sender, stored: StoredRecord, now: RedisRecord):
   const { history } = release;
   if (history === undefined || compare(stored, now) === undefined) return false;
   const reply = await sender.send(['XREVRANGE', keyBytes(history.key), '+', '-', 'COUNT', 20], {
-    signal: unabortable,
+    signal: unabortable(),
   });
   const wanted = history.released.flat().flatMap((word) => ('text' in word ? [word.text] : []));
   return asArray(reply, 'XREVRANGE').some((entry) => {
