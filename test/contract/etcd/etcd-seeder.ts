@@ -56,8 +56,9 @@ export async function enter(
   name: Text,
   owner: string,
   seconds: number,
+  id?: string,
 ): Promise<EtcdGrant> {
-  const lease = await grantLease(raw, seconds);
+  const lease = await grantLease(raw, seconds, id);
   const key = parseText(`${name}/${hex(lease)}`);
   await raw.kv.put({ key: bytes(key), value: Buffer.from(owner), lease });
   return { ref: { name }, owner: stringToText(owner), key, lease };
