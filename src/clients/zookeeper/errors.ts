@@ -1,5 +1,5 @@
 /** Turns what node-zookeeper-client reports into fencepost errors, and says what surely did not happen. */
-import { FencepostError, PermissionError, TargetError } from '../../domain/errors.ts';
+import { FencepostError, Interrupted, PermissionError, TargetError } from '../../domain/errors.ts';
 import { displayTarget, type Target } from '../../domain/target.ts';
 import { stringToText } from '../../domain/text.ts';
 
@@ -29,6 +29,11 @@ export class NodeError extends FencepostError {
 /** Whether the server answered with exactly this error number. */
 export function isNodeError(error: unknown, number: number): boolean {
   return error instanceof NodeError && error.number === number;
+}
+
+/** The user gave up before anything was sent. */
+export function interrupted(): Interrupted {
+  return new Interrupted('interrupted', { code: 'interrupted', definite: true });
 }
 
 /** `not-sent`: the request never left, so it surely had no effect. */

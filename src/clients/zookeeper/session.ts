@@ -6,7 +6,7 @@
  */
 import type { Socket } from 'node:net';
 import { PermissionError, TargetError, UsageError } from '../../domain/errors.ts';
-import { displayTarget, type Target } from '../../domain/target.ts';
+import { displayTarget, type Endpoint, type Target } from '../../domain/target.ts';
 import { toFencepostError } from './errors.ts';
 import { reachableEndpoints } from './reachable.ts';
 
@@ -53,6 +53,9 @@ interface RawClient {
   remove(path: string, version: number, callback: Callback<[]>): void;
   readonly connectionManager: {
     readonly socket?: Socket;
+    /** In the order in which they are tried; the one in use stands before `nextServerIndex`. */
+    readonly servers: readonly { readonly host: string; readonly port: number | string }[];
+    readonly nextServerIndex: number;
     readonly packetQueue: { shift(): unknown };
     connect(): void;
   };
@@ -119,6 +122,13 @@ export class Session {
     return this.#raw.getSessionId().readBigUInt64BE();
   }
 
+  /** The member that serves this session. It stays the same: a lost connection ends the session. */
+  get member(): Endpoint | undefined {
+    const { servers, nextServerIndex } = this.#raw.connectionManager;
+    const server = servers[nextServerIndex - 1];
+    return server === undefined ? undefined : { host: server.host, port: Number(server.port) };
+  }
+
   async start(): Promise<void> {
     await this.#connected();
     if (this.#chroot !== '' && (await this.exists('/')) === undefined) {
@@ -136,9 +146,10 @@ export class Session {
 
   #connected(): Promise<void> {
     return new Promise((resolve, reject) => {
+      let turnedAway = false;
       const timer = setTimeout(() => {
         this.end('no session');
-        reject(notServing(this.#target));
+        reject(turnedAway ? notServing(this.#target) : silent(this.#target, this.#options));
       }, this.#options.connectTimeoutMs);
       this.#raw.on('connected', () => {
         clearTimeout(timer);
@@ -153,6 +164,7 @@ export class Session {
         this.end('session expired');
       });
       this.#raw.on('disconnected', () => {
+        turnedAway = true;
         // Before the first connection the client goes on to the next member; after it, we stop.
         if (this.#raw.getSessionId().some((byte) => byte !== 0)) this.end('connection lost');
       });
@@ -189,27 +201,42 @@ export class Session {
     });
   }
 
-  setData(path: string, data: Buffer, version: number): Promise<NodeStat> {
-    return this.#call(path, 'write', (full, done) => {
-      this.#raw.setData(full, data, version, (error, stat) => {
-        done(error, () => toStat(stat));
-      });
-    });
+  /** Without an answer within `timeoutMs` the session ends, so that it is never sent later. */
+  setData(path: string, data: Buffer, version: number, timeoutMs?: number): Promise<NodeStat> {
+    return this.#call(
+      path,
+      'write',
+      (full, done) => {
+        this.#raw.setData(full, data, version, (error, stat) => {
+          done(error, () => toStat(stat));
+        });
+      },
+      timeoutMs,
+    );
   }
 
-  /** `version` 0 is honoured here, unlike in the client's transactions. */
-  remove(path: string, version: number): Promise<void> {
-    return this.#call(path, 'write', (full, done) => {
-      this.#raw.remove(full, version, (error) => {
-        done(error, () => undefined);
-      });
-    });
+  /**
+   * `version` 0 is honoured here, unlike in the client's transactions. Without an answer within
+   * `timeoutMs` the session ends.
+   */
+  remove(path: string, version: number, timeoutMs?: number): Promise<void> {
+    return this.#call(
+      path,
+      'write',
+      (full, done) => {
+        this.#raw.remove(full, version, (error) => {
+          done(error, () => undefined);
+        });
+      },
+      timeoutMs,
+    );
   }
 
   #call<T>(
     path: string,
     kind: 'read' | 'write',
     send: (full: string, done: (error: unknown, value: () => T) => void) => void,
+    timeoutMs = this.#options.requestTimeoutMs,
   ): Promise<T> {
     const target = this.#target;
     return new Promise((resolve, reject) => {
@@ -221,7 +248,7 @@ export class Session {
         // A late answer to a read harms nobody; an unanswered write must never be sent later.
         if (kind === 'write') this.end('request timed out');
         reject(toFencepostError('request timed out', path, target, 'sent'));
-      }, this.#options.requestTimeoutMs);
+      }, timeoutMs);
       send(this.#full(path), (error, value) => {
         clearTimeout(timer);
         if (error === null || error === undefined) resolve(value());
@@ -263,6 +290,18 @@ function dropConnection(raw: RawClient): void {
   raw.connectionManager.connect = () => undefined;
   while (raw.connectionManager.packetQueue.shift() !== undefined);
   raw.connectionManager.socket?.destroy();
+}
+
+/** A member that serves nobody closes the connection; this one says nothing at all. */
+function silent(target: Target, { connectTimeoutMs }: ConnectOptions): TargetError {
+  return new TargetError(
+    `cannot reach ${displayTarget(target)}: it accepts connections, but did not answer within ${connectTimeoutMs} ms`,
+    {
+      code: 'target-unreachable',
+      hint: 'is this the client port of a ZooKeeper member, and does the member still run?',
+      definite: true,
+    },
+  );
 }
 
 function notServing(target: Target): TargetError {
