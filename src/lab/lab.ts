@@ -1,12 +1,22 @@
 /** Throwaway servers: what can be started and what a running lab looks like. */
 import type { ProcessIdentity } from '../processes/process-evidence.ts';
 
+/** Server programs that can be installed. */
 export type LabSystem = 'redis' | 'etcd' | 'zookeeper';
 
+/** What can be started: a system, for Redis in each way of deploying it. */
+export type LabTopology = LabSystem | 'redis-sentinel' | 'redis-cluster' | 'redlock';
+
 export interface LabSpec {
-  readonly system: LabSystem;
-  /** 1 or 3 for etcd and zookeeper; 1 for redis. */
+  readonly system: LabTopology;
+  /**
+   * Servers in all. redis: 1, or 3 for a primary with two replicas; redis-sentinel: 6 (the same and
+   * three sentinels); redis-cluster: 6 (three primaries with a replica each); redlock: 3 or 5
+   * independent ones; etcd and zookeeper: 1 or 3.
+   */
   readonly members: number;
+  /** Redis only: everything over TLS, with a certificate authority made for this lab. */
+  readonly tls: boolean;
   /** Server options, e.g. `maxmemory-policy=noeviction`. ZooKeeper: `4lw=off`. */
   readonly options: Readonly<Record<string, string>>;
 }
@@ -16,7 +26,7 @@ export interface LabServer {
   readonly pid: number;
   readonly host: string;
   readonly port: number;
-  /** By purpose: `peer` (etcd, zookeeper), `election` and `admin` (AdminServer; zookeeper). */
+  /** By purpose: `peer` (etcd, zookeeper), `election` and `admin` (AdminServer; zookeeper), `bus` (Redis Cluster). */
   readonly otherPorts: Readonly<Record<string, number>>;
   readonly dataDir: string;
   readonly logFile: string;

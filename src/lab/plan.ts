@@ -1,5 +1,6 @@
 /** What a lab will start: the plan of each server, made by redis.ts, etcd.ts and zookeeper.ts. */
 import type { Environment } from './folders.ts';
+import type { LabCertificates } from './certificates.ts';
 import type { LabSpec } from './lab.ts';
 
 export interface ServerPlan {
@@ -25,6 +26,10 @@ export interface ServerPlan {
 export interface LabPlan {
   readonly target: string;
   readonly servers: readonly ServerPlan[];
+  /** Once, when every server serves: makes one cluster of them. */
+  readonly join?: () => Promise<void>;
+  /** Whether they serve together (replicas in step, sentinels agreed). May reject: not yet. */
+  readonly isTogether?: () => Promise<boolean>;
 }
 
 /** What a plan is made from. */
@@ -34,4 +39,6 @@ export interface LabSite {
   readonly spec: LabSpec;
   readonly env: Environment;
   readonly port: () => Promise<number>;
+  /** Certificates of this lab; undefined without TLS. */
+  readonly tls: LabCertificates | undefined;
 }

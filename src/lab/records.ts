@@ -29,8 +29,10 @@ const recordShape = z.object({
   schemaVersion: z.literal(1),
   id: z.string(),
   spec: z.object({
-    system: z.enum(['redis', 'etcd', 'zookeeper']),
+    system: z.enum(['redis', 'redis-sentinel', 'redis-cluster', 'redlock', 'etcd', 'zookeeper']),
     members: z.int().positive(),
+    // Absent in records of versions before there was TLS.
+    tls: z.boolean().default(false),
     options: z.record(z.string(), z.string()),
   }),
   target: z.string(),

@@ -1,47 +1,49 @@
-/** A standalone Redis: its configuration and when it is ready. */
-import { join } from 'node:path';
-import type { LabPlan, LabSite } from './plan.ts';
-import { findRedis, requireProgram } from './programs.ts';
-import { askRedis } from './wire.ts';
-
-/** Survives SIGKILL with its data (the page cache keeps what was written); no fsync is waited for. */
-const defaults = { save: '', appendonly: 'yes', appendfsync: 'no' };
+/** One Redis, a primary with two replicas, or independent ones for Redlock. */
+import type { LabPlan, LabSite, ServerPlan } from './plan.ts';
+import { ask, dataDirectives, isLockedOut, labUrl, planRedisServer } from './redis-server.ts';
 
 export async function planRedis(site: LabSite): Promise<LabPlan> {
-  const program = requireProgram(findRedis(site.env), 'redis-server', 'redis');
-  const port = await site.port();
-  const home = join(site.folder, 'redis');
-  const dataDir = join(home, 'data');
-  const { options } = site.spec;
-  const config = { ...defaults, ...options, bind: '127.0.0.1', port: String(port), dir: dataDir };
-  const configFile = join(home, 'redis.conf');
-  const password = options['requirepass'];
-  return {
-    target: `redis://127.0.0.1:${port}`,
-    servers: [
-      {
-        name: 'redis',
-        port,
-        otherPorts: {},
-        dataDir,
-        logFile: join(home, 'log'),
-        file: program.file,
-        args: [configFile],
-        env: program.env,
-        files: {
-          [configFile]: Object.entries(config)
-            .map(([name, value]) => `${name} ${value === '' ? '""' : value}\n`)
-            .join(''),
-        },
-        isReady: () => isReady(port, password),
-      },
-    ],
-  };
+  const { servers, isTogether, port } = await planReplicated(site, site.spec.members - 1);
+  return { target: labUrl(site, ['redis', 'rediss'], [port]), servers, isTogether };
 }
 
-/** While it loads its data Redis answers every command with LOADING. */
-async function isReady(port: number, password: string | undefined): Promise<boolean> {
-  const auth = password === undefined ? [] : [['AUTH', password]];
-  const answer = await askRedis(port, [...auth, ['PING']]);
-  return /^(\+PONG|-NOAUTH|-NOPERM)/m.test(answer);
+/** Servers that know nothing of each other. */
+export async function planRedlock(site: LabSite): Promise<LabPlan> {
+  const servers: ServerPlan[] = [];
+  for (let number = 1; number <= site.spec.members; number += 1) {
+    const port = await site.port();
+    servers.push(
+      planRedisServer(site, { name: `redis-${number}`, port, directives: dataDirectives(site) }),
+    );
+  }
+  const ports = servers.map(({ port }) => port);
+  return { target: labUrl(site, ['redlock', 'rediss+redlock'], ports), servers };
+}
+
+/** A primary named `redis`, and its replicas. */
+export async function planReplicated(
+  site: LabSite,
+  replicas: number,
+): Promise<{
+  readonly port: number;
+  readonly servers: readonly ServerPlan[];
+  readonly isTogether: () => Promise<boolean>;
+}> {
+  const port = await site.port();
+  const directives = dataDirectives(site);
+  const servers = [planRedisServer(site, { name: 'redis', port, directives })];
+  for (let number = 1; number <= replicas; number += 1) {
+    servers.push(
+      planRedisServer(site, {
+        name: `replica-${number}`,
+        port: await site.port(),
+        directives: [...directives, ['replicaof', `127.0.0.1 ${port}`]],
+      }),
+    );
+  }
+  const isTogether = async (): Promise<boolean> => {
+    const answer = await ask(site, port, [['INFO', 'replication']]);
+    return isLockedOut(answer) || (answer.match(/state=online/g) ?? []).length === replicas;
+  };
+  return { port, servers, isTogether };
 }

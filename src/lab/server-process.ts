@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Interrupted, TargetError } from '../domain/errors.ts';
 import { bytesToText } from '../domain/text.ts';
 import type { Environment } from './folders.ts';
-import type { ServerPlan } from './plan.ts';
+import type { LabPlan, ServerPlan } from './plan.ts';
 
 const readyDeadlineMs = 45_000;
 const pollMs = 25;
@@ -57,9 +57,7 @@ export async function waitUntilReady(
 ): Promise<void> {
   const deadline = Date.now() + readyDeadlineMs;
   for (;;) {
-    if (signal?.aborted === true) {
-      throw new Interrupted('interrupted while servers were starting', { code: 'interrupted' });
-    }
+    throwIfAborted(signal);
     if (hasEnded(child)) throw notReady(plan, 'ended before it was ready');
     const ready = await plan.isReady().catch(() => false);
     // Asked again after the answer: it may have come from a stranger on the port of a dead child.
@@ -69,6 +67,32 @@ export async function waitUntilReady(
     }
     await delay(pollMs);
   }
+}
+
+/**
+ * Resolves when the servers serve as one.
+ * @throws {TargetError} when they do not in time
+ */
+export async function waitUntilTogether(
+  plan: LabPlan,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const deadline = Date.now() + readyDeadlineMs;
+  while ((await plan.isTogether?.().catch(() => false)) === false) {
+    throwIfAborted(signal);
+    if (Date.now() > deadline) {
+      throw new TargetError(
+        `${plan.servers.map(({ name }) => name).join(', ')} did not find each other within ${readyDeadlineMs / 1000} s`,
+        { code: 'lab-not-ready', hint: 'is the machine very busy? try again', definite: true },
+      );
+    }
+    await delay(pollMs);
+  }
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  throw new Interrupted('interrupted while servers were starting', { code: 'interrupted' });
 }
 
 /** Resolves when the child has ended and was reaped, so that its ports are free. */

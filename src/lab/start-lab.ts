@@ -3,10 +3,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { InternalError, UsageError } from '../domain/errors.ts';
 import type { ProcessIdentity } from '../processes/process-evidence.ts';
+import type { LabCertificates } from './certificates.ts';
 import { planEtcd } from './etcd.ts';
 import { makeLabFolder, type Environment } from './folders.ts';
 import { identify, killGroup } from './kill.ts';
@@ -21,8 +22,17 @@ import {
   writeRecord,
   type LabRecord,
 } from './records.ts';
-import { planRedis } from './redis.ts';
-import { hasEnded, PortTaken, spawnServer, waitForEnd, waitUntilReady } from './server-process.ts';
+import { planRedisCluster } from './redis-cluster.ts';
+import { planRedisSentinel } from './redis-sentinel.ts';
+import { planRedis, planRedlock } from './redis.ts';
+import {
+  hasEnded,
+  PortTaken,
+  spawnServer,
+  waitForEnd,
+  waitUntilReady,
+  waitUntilTogether,
+} from './server-process.ts';
 import { planZooKeeper } from './zookeeper.ts';
 
 export interface StartOptions {
@@ -38,6 +48,9 @@ export interface StartOptions {
 
 const planners: Readonly<Record<LabSpec['system'], (site: LabSite) => Promise<LabPlan>>> = {
   redis: planRedis,
+  'redis-sentinel': planRedisSentinel,
+  'redis-cluster': planRedisCluster,
+  redlock: planRedlock,
   etcd: planEtcd,
   zookeeper: planZooKeeper,
 };
@@ -84,7 +97,8 @@ async function startOnce(spec: LabSpec, options: StartOptions): Promise<Lab> {
   };
   writeRecord(file, record);
   try {
-    const plan = await planners[spec.system]({ id, folder, spec, env, port });
+    const tls = spec.tls ? await certificates(join(folder, 'tls')) : undefined;
+    const plan = await planners[spec.system]({ id, folder, spec, env, port, tls });
     const lab = new RunningLab(plan, { ...record, target: plan.target }, file, env);
     await lab.startAll(options.signal);
     return lab;
@@ -92,6 +106,12 @@ async function startOnce(spec: LabSpec, options: StartOptions): Promise<Lab> {
     await removeLab(file, { ...record, ports });
     throw error;
   }
+}
+
+/** Loaded only here: few labs need it. */
+async function certificates(folder: string): Promise<LabCertificates> {
+  const { makeCertificates } = await import('./certificates.ts');
+  return makeCertificates(folder);
 }
 
 interface Running {
@@ -142,6 +162,8 @@ class RunningLab implements Lab {
     if (this.#record.owner !== undefined) this.#reaper = startReaper(this.#file);
     for (const server of this.#plan.servers) await this.#spawn(server, server.args);
     await Promise.all(this.#plan.servers.map((server) => this.#untilReady(server, signal)));
+    await this.#plan.join?.();
+    await waitUntilTogether(this.#plan, signal);
   }
 
   async kill(name: string): Promise<void> {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 
 /** One question, one deadline: a server that is starting may accept and never answer. */
 const askTimeoutMs = 2000;
@@ -15,14 +16,18 @@ export function askSocket(
   port: number,
   question: string,
   enough: (answer: string) => boolean,
+  tls = false,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
-    const socket = connect({ port, host: '127.0.0.1' });
+    const where = { port, host: '127.0.0.1' };
+    // Unverified: it is our own child, and nothing secret but its own password is said.
+    const socket = tls ? connectTls({ ...where, rejectUnauthorized: false }) : connect(where);
     socket.setTimeout(askTimeoutMs, () => {
       socket.destroy(new Error(`no answer on port ${port} within ${askTimeoutMs} ms`));
     });
-    socket.setEncoding('utf8').on('data', (part: string) => {
+    // A character a byte: Redis counts bytes.
+    socket.setEncoding('latin1').on('data', (part: string) => {
       answer += part;
       if (enough(answer)) socket.end();
     });
@@ -33,17 +38,34 @@ export function askSocket(
   });
 }
 
-/** Redis commands in one pipeline; returns the raw replies. Each must have a one-line reply. */
-export function askRedis(port: number, commands: readonly (readonly string[])[]): Promise<string> {
+/** Redis commands in one pipeline; returns the raw replies, one after the other. */
+export function askRedis(
+  port: number,
+  commands: readonly (readonly string[])[],
+  tls = false,
+): Promise<string> {
   const encoded = commands.map(
     (words) =>
       `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`,
   );
-  return askSocket(
-    port,
-    encoded.join(''),
-    (answer) => answer.split('\r\n').length > commands.length,
-  );
+  // Not ended by QUIT: a sentinel does not know it.
+  return askSocket(port, encoded.join(''), (answer) => holdsReplies(answer, commands.length), tls);
+}
+
+/** Whether the text (a character a byte) holds so many complete replies. */
+function holdsReplies(text: string, wanted: number): boolean {
+  let [at, missing] = [0, wanted];
+  while (missing > 0) {
+    const end = text.indexOf('\r\n', at);
+    if (end === -1) return false;
+    const [kind, size] = [text[at], Number(text.slice(at + 1, end))];
+    at = end + 2;
+    missing -= 1;
+    if (kind === '$' && size >= 0) at += size + 2;
+    // The members of an array come as replies of their own.
+    if (kind === '*' && size > 0) missing += size;
+  }
+  return at <= text.length;
 }
 
 /** A ZooKeeper four-letter word. */

@@ -1,6 +1,7 @@
 /** Real servers for tests: started before the tests of a file (or describe), removed after them. */
 import { afterAll, beforeAll } from 'vitest';
 import type { Lab, LabSpec } from '../../src/lab/lab.ts';
+import { defaultMembers } from '../../src/lab/lab-spec.ts';
 import { startLab } from '../../src/lab/start-lab.ts';
 
 export interface LabHandle {
@@ -10,9 +11,9 @@ export interface LabHandle {
   readonly target: string;
 }
 
-/** Fills in what most tests do not care about: one member, no options. */
+/** Fills in what most tests do not care about: the usual number of members, no TLS, no options. */
 export function labSpec(spec: Pick<LabSpec, 'system'> & Partial<LabSpec>): LabSpec {
-  return { members: 1, options: {}, ...spec };
+  return { members: defaultMembers(spec.system), tls: false, options: {}, ...spec };
 }
 
 /** Registers hooks that start and stop a lab around the tests of the enclosing file or describe. */

@@ -24,7 +24,7 @@ export function labDriver(env: Readonly<Record<string, string | undefined>>): Dr
           definite: true,
         });
       }
-      const lab = await startLab({ system, members: 1, options: {} }, { env, signal });
+      const lab = await startLab({ system, members: 1, tls: false, options: {} }, { env, signal });
       return {
         target: parseTarget(lab.target),
         throwaway: true,

@@ -6,7 +6,13 @@ import { UsageError } from '../../domain/errors.ts';
 import { installServers } from '../../lab/install/install.ts';
 import type { FoundServer } from '../../lab/install/server-version.ts';
 import type { LabInfo } from '../../lab/lab.ts';
-import { labSystems, parseLabSpec, parseLabSystem, printableSpec } from '../../lab/lab-spec.ts';
+import {
+  labSystems,
+  labTopologies,
+  parseLabSpec,
+  parseLabSystem,
+  printableSpec,
+} from '../../lab/lab-spec.ts';
 import { labStatus, stopLabs, type LabStatus } from '../../lab/lab-status.ts';
 import { removeAbandonedLabs } from '../../lab/records.ts';
 import { startLab } from '../../lab/start-lab.ts';
@@ -20,6 +26,7 @@ interface OutputOption {
 
 interface UpOptions extends OutputOption {
   readonly members?: string;
+  readonly tls?: true;
   readonly option: readonly string[];
 }
 
@@ -62,15 +69,19 @@ function registerUp(lab: Command, io: Io): void {
   const command = lab
     .command('up')
     .description('Start servers on free ports and print their target URL. They run until lab down.')
-    .argument('<system>', labSystems.join(', '))
-    .option('--members <n>', 'servers in the cluster: 1, or 3 for etcd and zookeeper')
+    .argument('<system>', labTopologies.join(', '))
+    .option(
+      '--members <n>',
+      'servers in all: 1 or 3 (redis: a primary with replicas); redlock 3 or 5',
+    )
+    .option('--tls', 'Redis over TLS, with an authority made for this lab')
     .addOption(
       new Option('--option <name=value>', 'a setting of the server; zookeeper also: 4lw=off')
         .default([], 'none')
         .argParser((value: string, before: readonly string[]) => [...before, value]),
     );
   addOutputOption(command, ['table', 'json']).action(async (system: string, options: UpOptions) => {
-    const spec = parseLabSpec(system, options.members, options.option);
+    const spec = parseLabSpec(system, options.members, options.option, options.tls);
     await tidy(io);
     const started = await startLab(spec, { owner: 'nobody', env: io.env, signal: io.signal });
     io.err(`fencepost: lab ${started.id} runs; stop it: fencepost lab down ${started.id}\n`);

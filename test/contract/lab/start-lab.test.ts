@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import ZooKeeper from 'node-zookeeper-client';
 import { describe, expect, test } from 'vitest';
 import { isRunning } from '../../../src/lab/kill.ts';
-import type { LabSpec } from '../../../src/lab/lab.ts';
+import type { LabSystem } from '../../../src/lab/lab.ts';
 import { listRecords } from '../../../src/lab/records.ts';
 import { startLab } from '../../../src/lab/start-lab.ts';
 import { askRedis, askSocket, askZooKeeper, postJson } from '../../../src/lab/wire.ts';
@@ -23,7 +23,7 @@ interface Store {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-const stores: Readonly<Record<LabSpec['system'], Store>> = {
+const stores: Readonly<Record<LabSystem, Store>> = {
   redis: {
     write: async (port) => {
       expect(await askRedis(port, [['SET', 'kept', '1']])).toContain('+OK');

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { parseLabSpec, printableSpec } from '../../../src/lab/lab-spec.ts';
+import { labTopologies, parseLabSpec, printableSpec } from '../../../src/lab/lab-spec.ts';
 
 describe('parseLabSpec', () => {
   test('takes one member and no options unless told otherwise', () => {
     expect(parseLabSpec('etcd', undefined, [])).toEqual({
       system: 'etcd',
       members: 1,
+      tls: false,
       options: {},
     });
   });
@@ -15,10 +16,29 @@ describe('parseLabSpec', () => {
     expect(spec.options).toEqual({ user: 'alice on >a=b ~*', save: '' });
   });
 
+  test('gives each topology its usual number of servers', () => {
+    const members = labTopologies.map((name) => parseLabSpec(name, undefined, []).members);
+    expect(members).toEqual([1, 6, 6, 5, 1, 1]);
+  });
+
+  test('has TLS for Redis in every topology, and sends others to their own options', () => {
+    expect(parseLabSpec('redlock', '3', [], true)).toMatchObject({ members: 3, tls: true });
+    expect(() => parseLabSpec('etcd', '1', [], true)).toThrow(
+      '--tls is for Redis labs, not for etcd',
+    );
+  });
+
   test.each([
     ['reddis', '1', [], 'did you mean redis?'],
-    ['mongodb', '1', [], 'it can start redis, etcd, zookeeper'],
-    ['redis', '3', [], '--members 1'],
+    [
+      'mongodb',
+      '1',
+      [],
+      'it can start redis, redis-sentinel, redis-cluster, redlock, etcd, zookeeper',
+    ],
+    ['redis', '2', [], '--members 1 or 3'],
+    ['redlock', '1', [], '--members 5 or 3'],
+    ['redis-cluster', '3', [], '--members 6'],
     ['etcd', '2', [], '--members 1 or 3'],
     ['etcd', 'three', [], '--members 1 or 3'],
     ['zookeeper', '03', [], '--members 1 or 3'],

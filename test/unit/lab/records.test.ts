@@ -24,7 +24,7 @@ afterEach(() => {
 const record: LabRecord = {
   schemaVersion: 1,
   id: 'redis-000001',
-  spec: { system: 'redis', members: 1, options: {} },
+  spec: { system: 'redis', members: 1, tls: false, options: {} },
   target: 'redis://127.0.0.1:12345',
   folder: '/nowhere/fencepost-lab-x',
   startedAt: '2026-01-01T00:00:00.000Z',
