@@ -1,8 +1,9 @@
 /** Builds a queue convention from one pattern of child names. */
 import type { Confidence } from '../domain/lock.ts';
 import type { Text } from '../domain/text.ts';
+import { parseSequence } from '../domain/zookeeper-sequence.ts';
 import type { ZooKeeperConvention, ZooKeeperRecord } from './convention.ts';
-import { decodeQueue, parseSequence, type ContenderName } from './zookeeper-queue.ts';
+import { decodeQueue, type ContenderName } from './zookeeper-queue.ts';
 
 export interface QueueLayout {
   readonly id: string;

@@ -7,6 +7,7 @@ import type { Holder, Waiter } from '../domain/holder.ts';
 import { known, unknown } from '../domain/known.ts';
 import type { LockMode, LockNote } from '../domain/lock.ts';
 import type { Text } from '../domain/text.ts';
+import { hasWrapped, inSequenceOrder } from '../domain/zookeeper-sequence.ts';
 import type { Decoded, ZooKeeperChild, ZooKeeperRecord } from './convention.ts';
 
 /** How one child name reads in a layout. */
@@ -19,28 +20,7 @@ export interface Contender extends ContenderName {
   readonly node: ZooKeeperChild;
 }
 
-const span = 2 ** 32;
-
-/**
- * Parses ZooKeeper's sequence suffix (`%010d` of a signed 32-bit counter). After 2147483647 the
- * server writes `-2147483648`; the value here is unsigned, so it goes on growing.
- */
-export function parseSequence(digits: string): number | undefined {
-  if (!/^(?:\d{10}|-\d{1,10})$/.test(digits)) return undefined;
-  const signed = Number(digits);
-  if (signed > 2 ** 31 - 1 || signed < -(2 ** 31)) return undefined;
-  return signed >>> 0;
-}
-
-/** The counter passed 2147483647: libraries that sort the suffix as text or signed now disagree. */
-export function hasWrapped(sequence: number): boolean {
-  return sequence > 2 ** 31 - 1;
-}
-
-/**
- * Contenders in the order of their sequence numbers. The counter is cyclic: when members lie on
- * both sides of its end, the ones after the end come last.
- */
+/** Contenders in the order of their sequence numbers, also where the counter came round. */
 export function orderContenders(
   record: ZooKeeperRecord,
   read: (name: Text) => ContenderName | undefined,
@@ -50,11 +30,8 @@ export function orderContenders(
     const name = read(node.name);
     if (name !== undefined) contenders.push({ ...name, node });
   }
-  const sequences = contenders.map((one) => one.sequence);
-  const overEnd = Math.max(...sequences) - Math.min(...sequences) > span / 2;
-  const rank = (one: Contender): number =>
-    overEnd && one.sequence < span / 2 ? one.sequence + span : one.sequence;
-  return contenders.sort((a, b) => rank(a) - rank(b) || (a.node.czxid < b.node.czxid ? -1 : 1));
+  contenders.sort((a, b) => (a.node.czxid < b.node.czxid ? -1 : 1));
+  return inSequenceOrder(contenders);
 }
 
 /** Who holds: the first; or every reader before the first writer. The rest wait. */

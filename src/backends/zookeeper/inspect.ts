@@ -15,7 +15,7 @@ import { UsageError } from '../../domain/errors.ts';
 import { displayTarget, type Target } from '../../domain/target.ts';
 import { stringToText, type Text } from '../../domain/text.ts';
 import type { Session } from '../../clients/zookeeper/session.ts';
-import { readConnections, readWatches, type Watches } from './members.ts';
+import { readConnections, readWatches, type Watches } from '../../clients/zookeeper/members.ts';
 import { forcedConvention, recognise } from './recognise.ts';
 import { childPath, nodeName, rawPath, readRecord } from './records.ts';
 import { nodeOf, toSnapshot, type Connections, type Recognized } from './snapshot.ts';

@@ -6,7 +6,7 @@ import type { LeaseObservation, RenewalSample } from '../../domain/lease.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
 import { readIdentity } from './identity.ts';
 import type { InspectWorld } from './inspect.ts';
-import { readConnections } from './members.ts';
+import { readConnections } from '../../clients/zookeeper/members.ts';
 
 const autoLimitMs = 20_000;
 

@@ -11,7 +11,7 @@ import type { Lease } from '../../domain/lease.ts';
 import type { LockNote, LockSnapshot, Recognition, ServerView } from '../../domain/lock.ts';
 import { stringToText, type Text } from '../../domain/text.ts';
 import { createIdentity } from './identity.ts';
-import type { MemberConnection } from './member-connection.ts';
+import type { MemberConnection } from '../../clients/zookeeper/member-connection.ts';
 import { childPath, rawPath } from './records.ts';
 
 export interface Recognized {

@@ -8,7 +8,7 @@ import type { ReleasePreview, ReleaseResult } from '../../domain/release.ts';
 import { displayTarget, type Target } from '../../domain/target.ts';
 import { stringToText } from '../../domain/text.ts';
 import { openSession, type Session } from '../../clients/zookeeper/session.ts';
-import { fourLetterWord } from './four-letter-words.ts';
+import { fourLetterWord } from '../../clients/zookeeper/four-letter-words.ts';
 import { inspectLock, serverView, type InspectWorld } from './inspect.ts';
 import { listLocks } from './list.ts';
 import { rateLimiter } from './rate.ts';

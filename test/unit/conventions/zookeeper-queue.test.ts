@@ -4,9 +4,9 @@ import type { ZooKeeperChild, ZooKeeperRecord } from '../../../src/conventions/c
 import { curatorMutex, curatorReadWriteLock } from '../../../src/conventions/curator.ts';
 import { kazooLock, kazooSemaphore } from '../../../src/conventions/kazoo.ts';
 import { zookeeperConventions } from '../../../src/conventions/zookeeper-index.ts';
-import { parseSequence } from '../../../src/conventions/zookeeper-queue.ts';
 import { valueOf } from '../../../src/domain/known.ts';
 import { bytesToText, stringToText } from '../../../src/domain/text.ts';
+import { parseSequence } from '../../../src/domain/zookeeper-sequence.ts';
 
 function child(name: string, data: string, czxid: bigint, ephemeralOwner = 7n): ZooKeeperChild {
   return { name: stringToText(name), data: stringToText(data), czxid, version: 0, ephemeralOwner };
