@@ -71,6 +71,7 @@ export function parseConnections(text: string, member: string): MemberConnection
         timeoutMs: toNumber(fields.get('to')),
         packetsReceived: toNumber(fields.get('recved')),
         lastOperation: stringToText(fields.get('lop') ?? ''),
+        lastResponseMs: toNumber(fields.get('lresp')),
         member,
         source: 'cons' as const,
       },

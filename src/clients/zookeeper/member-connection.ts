@@ -7,6 +7,8 @@ export interface MemberConnection {
   readonly timeoutMs: number | undefined;
   readonly packetsReceived: number | undefined;
   readonly lastOperation: Text | undefined;
+  /** When the member answered it last, in ms by that member's own monotonic clock. */
+  readonly lastResponseMs: number | undefined;
   readonly member: string;
   readonly source: 'AdminServer' | 'cons';
 }

@@ -96,6 +96,7 @@ function adminConnection(row: unknown, member: string): MemberConnection | undef
     timeoutMs: number(fields.get('session_timeout')),
     packetsReceived: number(fields.get('packets_received')),
     lastOperation: stringToText(text(fields.get('last_operation'))),
+    lastResponseMs: number(fields.get('last_response_time')),
     member,
     source: 'AdminServer',
   };
