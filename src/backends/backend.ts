@@ -2,6 +2,7 @@
  * The inspection adapter: reads any library's locks on one target, and deletes exactly one grant.
  * One contract suite (test/contract/backend.contract.ts) runs against every implementation.
  */
+import type { OwnConventions } from '../conventions/convention-set.ts';
 import type { BackendKind } from '../domain/target.ts';
 import type { FenceRecord } from '../domain/fence.ts';
 import type { Known } from '../domain/known.ts';
@@ -96,4 +97,6 @@ export interface BackendOptions {
   readonly requestTimeoutMs: number;
   /** Identifies us to the server (CLIENT SETNAME). */
   readonly clientName: string;
+  /** Conventions of the team, asked before the built-in ones. */
+  readonly conventions?: OwnConventions;
 }

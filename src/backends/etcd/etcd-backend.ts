@@ -2,6 +2,8 @@
 import { UsageError } from '../../domain/errors.ts';
 import { displayTarget, type Target } from '../../domain/target.ts';
 import { EtcdLink } from '../../clients/etcd/link.ts';
+import { ConventionSet } from '../../conventions/convention-set.ts';
+import { etcdConventions } from '../../conventions/etcd-index.ts';
 import type { Backend, BackendOptions } from '../backend.ts';
 import { lockHistory } from './history.ts';
 import { inspectLock } from './inspect.ts';
@@ -10,6 +12,7 @@ import { previewRelease } from './preview.ts';
 import { probeCluster } from './probe.ts';
 import { releaseLock } from './release.ts';
 import { sampleLease } from './sample.ts';
+import type { EtcdWorld } from './world.ts';
 
 /** Opens nothing yet: the first request connects. @throws {UsageError} on a path or a bad TLS file */
 export function openEtcdBackend(target: Target, options: BackendOptions): Promise<Backend> {
@@ -20,23 +23,26 @@ export function openEtcdBackend(target: Target, options: BackendOptions): Promis
       definite: true,
     });
   }
-  return Promise.resolve(etcdBackend(new EtcdLink(target, options)));
+  const conventions = new ConventionSet(options.conventions?.etcd ?? [], etcdConventions);
+  return Promise.resolve(etcdBackend({ link: new EtcdLink(target, options), conventions }));
 }
 
-function etcdBackend(link: EtcdLink): Backend {
+function etcdBackend(world: EtcdWorld): Backend {
+  const { link, conventions } = world;
   return {
     kind: 'etcd',
     display: link.display,
     list(query, signal) {
       const tally = { read: 0, others: 0, hidden: 0, holes: [] };
-      return { locks: listLocks(link, query, tally, signal), tally };
+      return { locks: listLocks(world, query, tally, signal), tally };
     },
-    inspect: (ref, signal) => inspectLock(link, ref, signal),
+    inspect: (ref, signal) => inspectLock(world, ref, signal),
     probe: (signal) => probeCluster(link, signal),
-    history: (ref, signal) => lockHistory(link, ref, signal),
-    sample: (seen, forMs, signal, onProgress) => sampleLease(link, seen, forMs, signal, onProgress),
-    preview: previewRelease,
-    release: (seen, how, signal) => releaseLock(link, seen, how, signal),
+    history: (ref, signal) => lockHistory(world, ref, signal),
+    sample: (seen, forMs, signal, onProgress) =>
+      sampleLease(world, seen, forMs, signal, onProgress),
+    preview: (seen, how) => previewRelease(conventions, seen, how),
+    release: (seen, how, signal) => releaseLock(world, seen, how, signal),
     close() {
       link.close();
       return Promise.resolve();

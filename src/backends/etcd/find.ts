@@ -7,8 +7,9 @@ import type { EtcdLink } from '../../clients/etcd/link.ts';
 import type { EtcdConvention, EtcdKey, EtcdRecord } from '../../conventions/convention.ts';
 import { isOnOwnLease, queueOf } from '../../conventions/etcd-queue.ts';
 import { prefixRange, readKey, readRange, toAnswer, type Answer } from './range.ts';
-import { conventionById, confidenceRank, recognise, type Recognised } from './recognise.ts';
+import { confidenceRank, recognise, type EtcdConventions, type Recognised } from './recognise.ts';
 import { explainRefusal } from './refusal.ts';
+import type { EtcdWorld } from './world.ts';
 
 /** A record and the layout it is read in; `recognised` undefined: nobody's lock. */
 export interface Found extends Answer {
@@ -21,15 +22,16 @@ const isLockName = globMatcher(defaultLockPatterns);
 
 /** @throws {UsageError} `wrong-type`, `unknown-convention` */
 export async function findLock(
-  link: EtcdLink,
+  world: EtcdWorld,
   ref: LockRef,
   signal: AbortSignal,
 ): Promise<Found | undefined> {
-  const forced = ref.convention === undefined ? undefined : conventionById(ref.convention);
+  const { link, conventions } = world;
+  const forced = ref.convention === undefined ? undefined : conventions.byId(ref.convention);
   const seen = await look(link, ref.name, signal);
   const parent = queueOfContender(seen, forced);
   if (parent !== undefined) {
-    const lock = await findLock(link, { ...ref, name: parent }, signal);
+    const lock = await findLock(world, { ...ref, name: parent }, signal);
     return lock && { ...lock, notes: [...lock.notes, contenderNote(ref.name)] };
   }
   const { key, queue } = seen;
@@ -37,7 +39,8 @@ export async function findLock(
     single: key === undefined ? undefined : toRecord(ref.name, [key]),
     queued: queue.length === 0 ? undefined : toRecord(ref.name, queue),
   };
-  const chosen = forced === undefined ? choose(places) : force(ref.name, places, forced);
+  const chosen =
+    forced === undefined ? choose(places, conventions) : force(ref.name, places, forced);
   return chosen && { ...seen.answer, ...chosen, notes: bothNotes(places) };
 }
 
@@ -121,9 +124,11 @@ function toRecord(name: Text, keys: readonly EtcdKey[]): EtcdRecord {
 }
 
 /** The surer of the two; a queue that only looks like one gives way to a key. */
-function choose({ single, queued }: Places): Chosen | undefined {
+function choose({ single, queued }: Places, conventions: EtcdConventions): Chosen | undefined {
   const [first, second] = [queued, single].flatMap((record) =>
-    record === undefined ? [] : [{ record, recognised: recognise(record, isLockName) }],
+    record === undefined
+      ? []
+      : [{ record, recognised: recognise(record, isLockName, conventions) }],
   );
   if (first === undefined || second === undefined) return first;
   return rankOf(second.recognised) > rankOf(first.recognised) ? second : first;

@@ -17,25 +17,27 @@ import { findLock } from './find.ts';
 import { readLeases } from './leases.ts';
 import type { toKey } from './range.ts';
 import { keyRange, prefixRange, readKey, readRange, type KeyRange } from './range.ts';
-import { conventionById } from './recognise.ts';
 import { explainRefusal } from './refusal.ts';
 import { Replay, type PastHold } from './replay.ts';
+import type { EtcdWorld } from './world.ts';
 
 /** Holds whose leases are asked for together. */
 const batchSize = 64;
 
-export function lockHistory(link: EtcdLink, ref: LockRef, signal: AbortSignal): LockHistory {
-  const reader = new HistoryReader(link, signal);
+export function lockHistory(world: EtcdWorld, ref: LockRef, signal: AbortSignal): LockHistory {
+  const reader = new HistoryReader(world, signal);
   return { records: reader.records(ref), completeness: () => reader.complete };
 }
 
 class HistoryReader {
   complete: Known<string> = unknown('the history was not read to its end');
+  readonly #world: EtcdWorld;
   readonly #link: EtcdLink;
   readonly #signal: AbortSignal;
 
-  constructor(link: EtcdLink, signal: AbortSignal) {
-    this.#link = link;
+  constructor(world: EtcdWorld, signal: AbortSignal) {
+    this.#world = world;
+    this.#link = world.link;
     this.#signal = signal;
   }
 
@@ -55,8 +57,8 @@ class HistoryReader {
 
   /** Where to look: as the lock is laid out now, or in both ways when nothing of it is left. */
   async #layouts(ref: LockRef): Promise<readonly EtcdConvention['layout'][]> {
-    if (ref.convention !== undefined) return [conventionById(ref.convention).layout];
-    const found = await findLock(this.#link, ref, this.#signal);
+    if (ref.convention !== undefined) return [this.#world.conventions.byId(ref.convention).layout];
+    const found = await findLock(this.#world, ref, this.#signal);
     const layout = found?.recognised?.convention.layout;
     return layout === undefined ? ['prefix', 'key'] : [layout];
   }
@@ -64,7 +66,7 @@ class HistoryReader {
   async #replay(name: Text, layout: EtcdConvention['layout']): Promise<Replay> {
     const range = layout === 'key' ? keyRange(name) : prefixRange(textToBytes(`${name}/`));
     const { revision: present } = await readKey(this.#link, name, this.#signal);
-    const replay = new Replay(name, layout);
+    const replay = new Replay(this.#world.conventions, name, layout);
     this.complete = known('since revision 1 (never compacted)');
     let start = 1n;
     for (;;) {

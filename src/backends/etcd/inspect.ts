@@ -16,15 +16,17 @@ import { readLeases, type LeaseState } from './leases.ts';
 import { prefixRange } from './range.ts';
 import { readContext } from './server-view.ts';
 import { holderOf, toSnapshot } from './snapshot.ts';
+import type { EtcdWorld } from './world.ts';
 
 /** @throws {UsageError} `wrong-type`, `unknown-convention` */
 export async function inspectLock(
-  link: EtcdLink,
+  world: EtcdWorld,
   ref: LockRef,
   signal: AbortSignal,
 ): Promise<LockDetail | undefined> {
+  const { link } = world;
   const context = await readContext(link, signal);
-  const found = await findLock(link, ref, signal);
+  const found = await findLock(world, ref, signal);
   if (found === undefined) return undefined;
   const { record, recognised, notes } = found;
   const leases = record.keys.map(({ lease }) => lease);

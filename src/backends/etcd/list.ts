@@ -13,26 +13,28 @@ import { Grouper } from './groups.ts';
 import { readLeases } from './leases.ts';
 import { pacer } from './pause.ts';
 import { prefixRange, readRange, type KeyRange, type RangePage } from './range.ts';
-import { isLock, recognise, type Recognised } from './recognise.ts';
+import { isLock, recognise, type EtcdConventions, type Recognised } from './recognise.ts';
 import { explainRefusal } from './refusal.ts';
 import { readContext } from './server-view.ts';
 import { holderOf, toSnapshot, type SnapshotContext } from './snapshot.ts';
+import type { EtcdWorld } from './world.ts';
 
 /** Locks whose leases are asked for together, so that rows flow while pages are long. */
 const batchSize = 200;
 
 /** Streams the locks. Counters in `tally` are live. */
 export async function* listLocks(
-  link: EtcdLink,
+  world: EtcdWorld,
   query: LockQuery,
   tally: ListTally,
   signal: AbortSignal,
 ): AsyncGenerator<LockSnapshot> {
+  const { link } = world;
   const context = await readContext(link, signal);
   const head = literalHead(query.pattern);
   const range = prefixRange(textToBytes(head));
   const grouper = new Grouper();
-  const choose = chooser(query, tally);
+  const choose = chooser(world.conventions, query, tally);
   const pace = pacer(query.ratePerSecond, signal);
   const what = head === '' ? 'every key' : `keys that begin with ${bytesToText(textToBytes(head))}`;
   try {
@@ -91,6 +93,7 @@ interface Candidate {
 
 /** Decides which records are listed, and counts the others. */
 function chooser(
+  conventions: EtcdConventions,
   query: LockQuery,
   tally: ListTally,
 ): (records: readonly EtcdRecord[]) => readonly Candidate[] {
@@ -98,7 +101,7 @@ function chooser(
   const wanted = query.pattern === undefined ? () => true : globMatcher([query.pattern]);
   const choose = (record: EtcdRecord): readonly Candidate[] => {
     if (!wanted(record.name)) return [];
-    const recognised = recognise(record, isLockName);
+    const recognised = recognise(record, isLockName, conventions);
     if (!isLock(record, recognised, isLockName)) {
       if (!query.all || query.conventions !== undefined) {
         tally.others += record.keys.length;
@@ -106,8 +109,8 @@ function chooser(
       }
       return singly(record, recognised);
     }
-    const { conventions } = query;
-    const listed = conventions === undefined || conventions.includes(recognised.convention.id);
+    const only = query.conventions;
+    const listed = only === undefined || only.includes(recognised.convention.id);
     return listed ? [{ record, recognised }] : [];
   };
   return (records) => records.flatMap(choose);

@@ -6,18 +6,19 @@ import type { ReleaseOptions, ReleasePreview } from '../../domain/release.ts';
 import type { Text } from '../../domain/text.ts';
 import { leaseHex } from '../../conventions/etcd-queue.ts';
 import { readIdentity, type StoredGrant } from './identity.ts';
-import { conventionById } from './recognise.ts';
+import type { EtcdConventions } from './recognise.ts';
 
 type How = Pick<ReleaseOptions, 'hold' | 'endSession'>;
 
 /** Why a release is out of the question, or undefined. */
 export function impossible(
+  conventions: EtcdConventions,
   seen: LockSnapshot,
   how: How,
 ): { readonly reason: string; readonly remedy?: string } | undefined {
   if (seen.identity === undefined) return nothingToRelease(seen);
   const grant = readIdentity(seen.identity.record);
-  const { forbidden } = conventionById(grant.convention);
+  const { forbidden } = conventions.byId(grant.convention);
   if (forbidden !== undefined) return { reason: forbidden };
   if (how.endSession === true && grant.lease === 0n) {
     return { reason: 'the key hangs on no lease: there is no session to end' };
@@ -41,8 +42,12 @@ function nothingToRelease(seen: LockSnapshot): { reason: string; remedy?: string
   };
 }
 
-export function previewRelease(seen: LockSnapshot, how: How): ReleasePreview {
-  const no = impossible(seen, how);
+export function previewRelease(
+  conventions: EtcdConventions,
+  seen: LockSnapshot,
+  how: How,
+): ReleasePreview {
+  const no = impossible(conventions, seen, how);
   const possible = no === undefined ? { can: true as const } : { can: false as const, ...no };
   const grant = seen.identity && readIdentity(seen.identity.record);
   return {

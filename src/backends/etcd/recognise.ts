@@ -1,5 +1,4 @@
 /** Which layout a record is in, and whether it counts as a lock. */
-import { UsageError } from '../../domain/errors.ts';
 import {
   unrecognised,
   type Confidence,
@@ -8,8 +7,10 @@ import {
 } from '../../domain/lock.ts';
 import type { Text } from '../../domain/text.ts';
 import type { EtcdConvention, EtcdRecord } from '../../conventions/convention.ts';
-import { etcdConventions } from '../../conventions/etcd-index.ts';
+import type { ConventionSet } from '../../conventions/convention-set.ts';
 import { plainEtcd } from '../../conventions/etcd-single-key.ts';
+
+export type EtcdConventions = ConventionSet<EtcdConvention>;
 
 export interface Recognised {
   readonly convention: EtcdConvention;
@@ -24,8 +25,20 @@ export const confidenceRank: Readonly<Record<Confidence, number>> = { high: 2, m
 export function recognise(
   record: EtcdRecord,
   isLockName: (name: Text) => boolean,
+  conventions: EtcdConventions,
 ): Recognised | undefined {
-  const matching = etcdConventions.flatMap((convention) => {
+  const own = surest(record, isLockName, conventions.own);
+  return own === undefined
+    ? surest(record, isLockName, conventions.builtIn)
+    : { ...own, candidates: [] };
+}
+
+function surest(
+  record: EtcdRecord,
+  isLockName: (name: Text) => boolean,
+  conventions: readonly EtcdConvention[],
+): Recognised | undefined {
+  const matching = conventions.flatMap((convention) => {
     const confidence =
       convention === plainEtcd ? plainConfidence(record, isLockName) : convention.matches(record);
     return confidence === undefined ? [] : [{ convention, confidence }];
@@ -66,17 +79,6 @@ export function isLock(
   isLockName: (name: Text) => boolean,
 ): recognised is Recognised {
   return recognised !== undefined && (recognised.confidence !== 'low' || isLockName(record.name));
-}
-
-/** @throws {UsageError} `unknown-convention` */
-export function conventionById(id: ConventionId): EtcdConvention {
-  const found = etcdConventions.find((one) => one.id === id);
-  if (found !== undefined) return found;
-  throw new UsageError(`there is no etcd lock layout "${id}"`, {
-    code: 'unknown-convention',
-    hint: `known: ${etcdConventions.map((one) => one.id).join(', ')}`,
-    definite: true,
-  });
 }
 
 /** How a recognition is shown. */

@@ -16,6 +16,7 @@ import { endSession } from './end-session.ts';
 import { isGrant, readIdentity, type StoredGrant } from './identity.ts';
 import { impossible } from './preview.ts';
 import { readKey, toKey } from './range.ts';
+import type { EtcdWorld } from './world.ts';
 
 /**
  * Once sent, only the deadline ends the wait: an interruption must not leave the outcome open.
@@ -27,12 +28,12 @@ function unabortable(): AbortSignal {
 
 /** @throws {TargetError} when the cluster cannot be read: nothing was sent */
 export async function releaseLock(
-  link: EtcdLink,
+  { link, conventions }: EtcdWorld,
   seen: LockSnapshot,
   how: ReleaseOptions,
   signal: AbortSignal,
 ): Promise<ReleaseResult> {
-  const no = impossible(seen, how);
+  const no = impossible(conventions, seen, how);
   if (no !== undefined) return refused(no.reason, no.remedy);
   if (seen.identity === undefined) return refused('there is no key to release');
   const grant = readIdentity(seen.identity.record);

@@ -8,7 +8,7 @@ import type { EtcdConvention, EtcdKey } from '../../conventions/convention.ts';
 import { plainEtcd } from '../../conventions/etcd-single-key.ts';
 import { inQueueOrder, queueOf } from '../../conventions/etcd-queue.ts';
 import { toKey } from './range.ts';
-import { recognise } from './recognise.ts';
+import { recognise, type EtcdConventions } from './recognise.ts';
 
 /** One hold. `deleted` may also mean that the lease took the key with it. */
 export interface PastHold {
@@ -20,13 +20,15 @@ export interface PastHold {
 }
 
 export class Replay {
+  readonly #conventions: EtcdConventions;
   readonly #name: Text;
   readonly #layout: EtcdConvention['layout'];
   readonly #keys = new Map<Text, EtcdKey>();
   readonly #past: PastHold[] = [];
   #holder: EtcdKey | undefined;
 
-  constructor(name: Text, layout: EtcdConvention['layout']) {
+  constructor(conventions: EtcdConventions, name: Text, layout: EtcdConvention['layout']) {
+    this.#conventions = conventions;
     this.#name = name;
     this.#layout = layout;
   }
@@ -54,7 +56,7 @@ export class Replay {
     const now = this.#first();
     if (before !== undefined && (now === undefined || !isSameHold(before, now))) {
       const reason = `it ended before revision ${revision}, and that part of the history was compacted`;
-      this.#past.push(toHold(before, this.#name, { how: 'unknown', reason }));
+      this.#past.push(this.#toHold(before, { how: 'unknown', reason }));
     }
     this.#holder = now;
   }
@@ -63,7 +65,7 @@ export class Replay {
   result(): { readonly past: readonly PastHold[]; readonly holding: PastHold | undefined } {
     return {
       past: this.#past,
-      holding: this.#holder && toHold(this.#holder, this.#name, { how: 'holding' }),
+      holding: this.#holder && this.#toHold(this.#holder, { how: 'holding' }),
     };
   }
 
@@ -84,11 +86,19 @@ export class Replay {
     const there = this.#keys.get(before.key);
     const replaced = there?.createRevision === before.createRevision;
     const how = replaced ? 'replaced' : 'deleted';
-    this.#past.push(toHold(before, this.#name, { how, revision }));
+    this.#past.push(this.#toHold(before, { how, revision }));
   }
 
   #first(): EtcdKey | undefined {
     return inQueueOrder([...this.#keys.values()])[0];
+  }
+
+  #toHold(key: EtcdKey, ended: PastHold['ended']): PastHold {
+    const record = { system: 'etcd', name: this.#name, keys: [key] } as const;
+    const convention = recognise(record, () => false, this.#conventions)?.convention ?? plainEtcd;
+    const owner = valueOf(convention.decode(record).holders)?.[0]?.owner ?? stringToText('');
+    const { createRevision, lease } = key;
+    return { key: key.key, owner, createRevision, lease, ended };
   }
 }
 
@@ -96,12 +106,4 @@ export class Replay {
 function isSameHold(a: EtcdKey, b: EtcdKey): boolean {
   if (a.key !== b.key || a.createRevision !== b.createRevision || a.lease !== b.lease) return false;
   return a.lease !== 0n || a.value === b.value;
-}
-
-function toHold(key: EtcdKey, name: Text, ended: PastHold['ended']): PastHold {
-  const record = { system: 'etcd', name, keys: [key] } as const;
-  const convention = recognise(record, () => false)?.convention ?? plainEtcd;
-  const owner = valueOf(convention.decode(record).holders)?.[0]?.owner ?? stringToText('');
-  const { createRevision, lease } = key;
-  return { key: key.key, owner, createRevision, lease, ended };
 }

@@ -8,7 +8,6 @@ import { formatDuration } from '../../domain/duration.ts';
 import { known, unknown, valueOf, type Known } from '../../domain/known.ts';
 import type { LeaseObservation, RenewalSample } from '../../domain/lease.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
-import type { EtcdLink } from '../../clients/etcd/link.ts';
 import { leaseHex } from '../../conventions/etcd-queue.ts';
 import { findLock } from './find.ts';
 import { readIdentity, type StoredGrant } from './identity.ts';
@@ -16,6 +15,7 @@ import { readLease } from './leases.ts';
 import { pause } from './pause.ts';
 import { readKey } from './range.ts';
 import { holderOf } from './snapshot.ts';
+import type { EtcdWorld } from './world.ts';
 
 /** Longest window that `auto` chooses. */
 const autoLimitMs = 20_000;
@@ -34,7 +34,7 @@ interface Look {
 }
 
 export async function sampleLease(
-  link: EtcdLink,
+  world: EtcdWorld,
   seen: LockSnapshot,
   forMs: number | 'auto',
   signal: AbortSignal,
@@ -52,7 +52,7 @@ export async function sampleLease(
   const watch = new Watch(neededMs);
   const start = performance.now();
   for (;;) {
-    const ended = watch.add(await look(link, grant, signal));
+    const ended = watch.add(await look(world, grant, signal));
     const elapsedMs = performance.now() - start;
     onProgress?.(Math.min(elapsedMs, totalMs), totalMs);
     // One renewal proves life; only a caller who named a window wants to see more of them.
@@ -69,12 +69,13 @@ function needed(lease: LockSnapshot['lease'] & { kind: 'ttl' }): { kind: 'known'
   return { kind: 'known', value: Math.max(leastWindowMs, Math.ceil((granted * 2) / 3)) };
 }
 
-async function look(link: EtcdLink, grant: StoredGrant, signal: AbortSignal): Promise<Look> {
+async function look(world: EtcdWorld, grant: StoredGrant, signal: AbortSignal): Promise<Look> {
+  const { link } = world;
   const { key, raftTerm } = await readKey(link, grant.key, signal);
   const sentMs = performance.now();
   // An election's holder may proclaim a new value: the same key on the same lease is still its own.
   const same = key?.createRevision === grant.createRevision && key.lease === grant.lease;
-  if (!same) return ended(link, grant, sentMs, raftTerm, signal);
+  if (!same) return ended(world, grant, sentMs, raftTerm, signal);
   const lease = await readLease(link, grant.lease, { keys: false, signal });
   const gotMs = performance.now();
   const ttlMs = lease.kind === 'living' ? lease.ttlMs : undefined;
@@ -94,13 +95,13 @@ async function look(link: EtcdLink, grant: StoredGrant, signal: AbortSignal): Pr
 
 /** The key seen is gone or another's: the lock may have another holder. */
 async function ended(
-  link: EtcdLink,
+  world: EtcdWorld,
   grant: StoredGrant,
   atMs: number,
   raftTerm: bigint,
   signal: AbortSignal,
 ): Promise<Look> {
-  const found = await findLock(link, { name: grant.name, convention: grant.convention }, signal);
+  const found = await findLock(world, { name: grant.name, convention: grant.convention }, signal);
   const next = found === undefined ? undefined : holderOf(found.record);
   return {
     observation: {

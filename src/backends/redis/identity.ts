@@ -6,10 +6,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { InternalError } from '../../domain/errors.ts';
-import type { ConventionId, IdentityRecord, LockIdentity } from '../../domain/lock.ts';
+import type { IdentityRecord, LockIdentity } from '../../domain/lock.ts';
 import { parseText, type Text } from '../../domain/text.ts';
 import { unknown } from '../../domain/known.ts';
 import type { RedisConvention, RedisRecord, RedisSibling } from '../../conventions/convention.ts';
+import type { RedisConventions } from './recognise.ts';
 
 const text = z.string().transform(parseText);
 const type = z.enum(['string', 'hash', 'list', 'set', 'zset', 'stream', 'other', 'none']);
@@ -33,7 +34,7 @@ export interface StoredRecord {
   readonly database: number;
   /** Server process that the snapshot was taken on, where the account could see it. */
   readonly runId: string | undefined;
-  readonly convention: ConventionId;
+  readonly convention: RedisConvention;
   readonly record: RedisRecord;
 }
 
@@ -119,7 +120,10 @@ function brand(json: string): IdentityRecord {
 }
 
 /** @throws {InternalError} when it is not one of ours */
-export function readIdentity(identity: IdentityRecord): StoredRecord {
+export function readIdentity(
+  identity: IdentityRecord,
+  conventions: RedisConventions,
+): StoredRecord {
   const parsed = stored.safeParse(parseJson(identity));
   if (!parsed.success) {
     throw new InternalError('a lock identity of another backend was passed to Redis', {
@@ -132,7 +136,7 @@ export function readIdentity(identity: IdentityRecord): StoredRecord {
   return {
     database,
     runId,
-    convention,
+    convention: conventions.byId(convention),
     record: {
       system: 'redis',
       ...revive(own),

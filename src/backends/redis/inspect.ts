@@ -4,13 +4,12 @@ import { defaultLockPatterns, globMatcher } from '../../domain/glob.ts';
 import type { LockDetail, LockNote, LockRef } from '../../domain/lock.ts';
 import { parseText, type Text } from '../../domain/text.ts';
 import type { RedisConvention, RedisRecord, RedisSibling } from '../../conventions/convention.ts';
-import { redisConventions } from '../../conventions/redis-index.ts';
 import type { Sender } from './connection.ts';
 import { unreadable } from './errors.ts';
 import { gatherEvidence, idleTime, type IdleTime } from './evidence.ts';
 import { absentRecord, type Page } from './page.ts';
 import type { RecordReader } from './reader.ts';
-import { conventionById, ownerOfHelper, recognise, type Recognised } from './recognise.ts';
+import { ownerOfHelper, recognise, type Recognised, type RedisConventions } from './recognise.ts';
 import { withSiblings } from './siblings.ts';
 import { toSnapshot, type SnapshotContext } from './snapshot.ts';
 
@@ -18,6 +17,7 @@ export interface InspectWorld {
   readonly sender: Sender;
   readonly reader: RecordReader;
   readonly context: SnapshotContext;
+  readonly conventions: RedisConventions;
   readonly signal: AbortSignal;
 }
 
@@ -49,13 +49,14 @@ export async function inspectLock(
 
 /** The record behind a name, completed by its siblings. Idle times are read before anything else. */
 export async function findLock(world: InspectWorld, ref: LockRef): Promise<Found | undefined> {
-  const helper = ref.convention === undefined ? ownerOfHelper(ref.name) : undefined;
+  const { conventions } = world;
+  const helper = ref.convention === undefined ? ownerOfHelper(ref.name, conventions) : undefined;
   if (helper !== undefined) {
     const lock = await findLock(world, { name: helper.lock, convention: helper.convention.id });
     return lock && { ...lock, notes: [...lock.notes, helperNote(ref.name)] };
   }
-  const forced = ref.convention === undefined ? undefined : conventionById(ref.convention);
-  const keys = candidateKeys(ref.name, forced);
+  const forced = ref.convention === undefined ? undefined : conventions.byId(ref.convention);
+  const keys = candidateKeys(ref.name, forced === undefined ? conventions.all : [forced], forced);
   const idle = await idleTime(world, keys);
   const page = await world.reader.keys(keys, { signal: world.signal });
   const present = keys.flatMap(
@@ -70,7 +71,7 @@ export async function findLock(world: InspectWorld, ref: LockRef): Promise<Found
     throw unreadable(ref.name);
   }
   if (record === undefined) return findAbsent(world, keys, page, forced);
-  const recognised = forced === undefined ? recognise(record, isLockName) : force(record, forced);
+  const recognised = recognisedAs(world, record, forced);
   const complete =
     recognised === undefined ? record : await complement(world, record, recognised.convention);
   return {
@@ -81,15 +82,26 @@ export async function findLock(world: InspectWorld, ref: LockRef): Promise<Found
   };
 }
 
+function recognisedAs(
+  { conventions }: InspectWorld,
+  record: RedisRecord,
+  forced: RedisConvention | undefined,
+): Recognised | undefined {
+  return forced === undefined ? recognise(record, isLockName, conventions) : force(record, forced);
+}
+
 /** The typed name itself, then the keys that layouts derive from it. */
-function candidateKeys(name: Text, forced: RedisConvention | undefined): Text[] {
+function candidateKeys(
+  name: Text,
+  conventions: readonly RedisConvention[],
+  forced: RedisConvention | undefined,
+): Text[] {
   const derived = (convention: RedisConvention): Text[] =>
     convention.keyOf === undefined || convention.nameOf?.(name) !== undefined
       ? []
       : [convention.keyOf(name)];
-  return forced === undefined
-    ? [...new Set([name, ...redisConventions.flatMap(derived)])]
-    : [...derived(forced), name];
+  const keys = conventions.flatMap(derived);
+  return [...new Set(forced === undefined ? [name, ...keys] : [...keys, name])];
 }
 
 /** No record, but a counter or a queue may be left of it: then the lock is free, not unknown. */
@@ -99,7 +111,7 @@ async function findAbsent(
   page: Page,
   forced: RedisConvention | undefined,
 ): Promise<Found | undefined> {
-  const conventions = (forced === undefined ? redisConventions : [forced]).filter((one) =>
+  const conventions = (forced === undefined ? world.conventions.all : [forced]).filter((one) =>
     one.types.includes('none'),
   );
   for (const convention of conventions) {

@@ -9,12 +9,17 @@ import type { LockNote, LockSnapshot } from '../../domain/lock.ts';
 import { globMatcher } from '../../domain/glob.ts';
 import { textToBytes, type Text } from '../../domain/text.ts';
 import type { RedisRecord } from '../../conventions/convention.ts';
-import { redisConventions } from '../../conventions/redis-index.ts';
 import type { ListTally, LockQuery } from '../backend.ts';
 import type { Sender } from './connection.ts';
 import { absentRecord, type Page } from './page.ts';
 import { pause } from './pause.ts';
-import { isLock, ownerOfHelper, recognise, type Recognised } from './recognise.ts';
+import {
+  isLock,
+  ownerOfHelper,
+  recognise,
+  type Recognised,
+  type RedisConventions,
+} from './recognise.ts';
 import type { RecordReader } from './reader.ts';
 import { withSiblings, type Incomplete } from './siblings.ts';
 import { ownersOf, toSnapshot, type SnapshotContext } from './snapshot.ts';
@@ -22,6 +27,7 @@ import { ownersOf, toSnapshot, type SnapshotContext } from './snapshot.ts';
 export interface ListWorld {
   readonly sender: Sender;
   readonly reader: RecordReader;
+  readonly conventions: RedisConventions;
   /** Asked once, before the first page. */
   context(): Promise<SnapshotContext>;
 }
@@ -37,10 +43,10 @@ export async function* listLocks(
   signal: AbortSignal,
 ): AsyncGenerator<readonly LockSnapshot[]> {
   const context = await world.context();
-  const chooser = new Chooser(query, tally);
+  const chooser = new Chooser(world.conventions, query, tally);
   const owners = new Recent<string>();
   const pace = pacer(query.ratePerSecond, signal);
-  for (const walk of walksFor(query)) {
+  for (const walk of walksFor(query, world.conventions)) {
     for await (const page of pagesOf(world, walk, pace, signal)) {
       const chosen = chooser.choose(page, walk);
       const complete = await completed(world, chosen, { signal });
@@ -57,13 +63,16 @@ interface Walk {
 }
 
 /** The pattern itself, then the keys of layouts whose locks are called otherwise than their keys. */
-function walksFor({ pattern, ratePerSecond: count }: LockQuery): Walk[] {
+function walksFor(
+  { pattern, ratePerSecond: count }: LockQuery,
+  conventions: RedisConventions,
+): Walk[] {
   if (pattern === undefined || pattern === '*') {
     return [{ match: undefined, count, done: () => false }];
   }
   const matches = [
     pattern,
-    ...redisConventions.flatMap((convention) => convention.keysMatching?.(pattern) ?? []),
+    ...conventions.all.flatMap((convention) => convention.keysMatching?.(pattern) ?? []),
   ];
   return matches.map((match, index) => ({
     match,
@@ -103,6 +112,7 @@ interface Candidate {
 
 /** Decides which records of a page are listed, and counts the others. */
 class Chooser {
+  readonly #conventions: RedisConventions;
   readonly #query: LockQuery;
   readonly #tally: ListTally;
   readonly #locks = new Recent<Text>();
@@ -110,7 +120,8 @@ class Chooser {
   readonly #orphans = new Recent<Text>();
   readonly #isLockName: (name: Text) => boolean;
 
-  constructor(query: LockQuery, tally: ListTally) {
+  constructor(conventions: RedisConventions, query: LockQuery, tally: ListTally) {
+    this.#conventions = conventions;
     this.#query = query;
     this.#tally = tally;
     this.#isLockName = globMatcher(query.lockPatterns);
@@ -133,7 +144,7 @@ class Chooser {
   #judge(record: RedisRecord): Candidate | undefined {
     // It went away between SCAN and the look at it.
     if (record.type === 'none') return undefined;
-    const helper = ownerOfHelper(record.key);
+    const helper = ownerOfHelper(record.key, this.#conventions);
     if (helper !== undefined) {
       if (helper.convention.outlives?.(record.key) !== true) return undefined;
       return this.#wanted({
@@ -146,7 +157,7 @@ class Chooser {
         },
       });
     }
-    const recognised = recognise(record, this.#isLockName);
+    const recognised = recognise(record, this.#isLockName, this.#conventions);
     if (isLock(record, recognised, this.#isLockName)) return this.#wanted({ record, recognised });
     if (this.#query.all) return this.#wanted({ record, recognised });
     this.#tally.others += 1;

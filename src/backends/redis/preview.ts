@@ -4,16 +4,15 @@ import type { LockSnapshot } from '../../domain/lock.ts';
 import type { Waiter } from '../../domain/holder.ts';
 import type { ReleaseOptions, ReleasePreview } from '../../domain/release.ts';
 import { parseText } from '../../domain/text.ts';
-import type { RedisConvention, RedisRecord, RedisRelease } from '../../conventions/convention.ts';
+import type { RedisRecord, RedisRelease } from '../../conventions/convention.ts';
 import { grantPairs, readIdentity, type StoredRecord } from './identity.ts';
-import { conventionById } from './recognise.ts';
+import type { RedisConventions } from './recognise.ts';
 
 type How = Pick<ReleaseOptions, 'hold' | 'endSession'>;
 
 /** The layout's own plan for a record. */
 export interface ReleasePlan {
   readonly stored: StoredRecord;
-  readonly convention: RedisConvention;
   readonly release: RedisRelease;
   /** Highest fencing token that the record and its counter show. */
   readonly floor: bigint | undefined;
@@ -21,12 +20,11 @@ export interface ReleasePlan {
 
 /** The plan for a record, by its convention. */
 export function planFor(stored: StoredRecord, record: RedisRecord): ReleasePlan {
-  const convention = conventionById(stored.convention);
+  const { convention } = stored;
   const decoded = convention.decode(record);
   const release = convention.release(record, decoded);
   return {
     stored: { ...stored, record },
-    convention,
     release,
     floor:
       release.fenceKey === undefined
@@ -43,6 +41,7 @@ function highestToken(record: RedisRecord, fenceKey: string, fence: LockSnapshot
 
 /** Why a release is out of the question, or undefined. */
 export function impossible(
+  conventions: RedisConventions,
   seen: LockSnapshot,
   how: How,
 ): { readonly reason: string; readonly remedy?: string } | undefined {
@@ -55,7 +54,7 @@ export function impossible(
       remedy: `plan and release there: redis://${primary}`,
     };
   }
-  const stored = readIdentity(seen.identity.record);
+  const stored = readIdentity(seen.identity.record, conventions);
   const { release } = planFor(stored, stored.record);
   if (release.forbidden !== undefined) return { reason: release.forbidden };
   if (how.hold !== undefined && release.hold.as === 'nothing')
@@ -78,13 +77,17 @@ function nothingToRelease(seen: LockSnapshot): { reason: string; remedy?: string
     : { reason: 'the record is too big to be compared: it is no owner token' };
 }
 
-export function previewRelease(seen: LockSnapshot, how: How): ReleasePreview {
-  const no = impossible(seen, how);
+export function previewRelease(
+  conventions: RedisConventions,
+  seen: LockSnapshot,
+  how: How,
+): ReleasePreview {
+  const no = impossible(conventions, seen, how);
   const possible = no === undefined ? { can: true as const } : { can: false as const, ...no };
   if (seen.identity === undefined) {
     return { ...nothing, next: known('nobody'), possible };
   }
-  const stored = readIdentity(seen.identity.record);
+  const stored = readIdentity(seen.identity.record, conventions);
   const plan = planFor(stored, stored.record);
   const { release, floor } = plan;
   return {
@@ -120,7 +123,7 @@ const nothing = {
   warnings: [],
 };
 
-function conditionOf({ stored: { record }, convention }: ReleasePlan): string {
+function conditionOf({ stored: { record, convention } }: ReleasePlan): string {
   if (record.value !== undefined) return `its value is still ${record.value}`;
   const pairs = grantPairs(record, convention).map(([name, value]) => `${name}=${value}`);
   const only = convention.grantFields === undefined ? 'exactly ' : '';

@@ -1,12 +1,13 @@
 /** Which layout a record is in, and whether it counts as a lock. */
 import type { Confidence, ConventionId, Recognition } from '../../domain/lock.ts';
 import { unrecognised } from '../../domain/lock.ts';
-import { UsageError } from '../../domain/errors.ts';
 import type { Text } from '../../domain/text.ts';
+import type { ConventionSet } from '../../conventions/convention-set.ts';
 import type { Decoded, RedisConvention, RedisRecord } from '../../conventions/convention.ts';
 import { weakness } from '../../conventions/owner-shape.ts';
 import { plainRedis } from '../../conventions/plain-redis.ts';
-import { redisConventions } from '../../conventions/redis-index.ts';
+
+export type RedisConventions = ConventionSet<RedisConvention>;
 
 export interface Recognised {
   readonly convention: RedisConvention;
@@ -24,10 +25,27 @@ const rank: Readonly<Record<Confidence, number>> = { high: 2, medium: 1, low: 0 
 export function recognise(
   record: RedisRecord,
   isLockName: (name: Text) => boolean,
+  conventions: RedisConventions,
 ): Recognised | undefined {
+  const own = surest(record, conventions.own);
+  if (own !== undefined) return { ...own, candidates: [], forced: false };
+  const found = surest(record, conventions.builtIn);
+  if (found === undefined) return undefined;
+  const { convention, candidates } = found;
+  const confidence =
+    convention === plainRedis ? plainConfidence(record, isLockName) : found.confidence;
+  if (confidence === undefined) return undefined;
+  return { convention, confidence, candidates, forced: false };
+}
+
+/** Of equally sure claims the first; the other claims are the candidates. */
+function surest(
+  record: RedisRecord,
+  conventions: readonly RedisConvention[],
+): Omit<Recognised, 'forced'> | undefined {
   let best: { convention: RedisConvention; confidence: Confidence } | undefined;
   const candidates: ConventionId[] = [];
-  for (const convention of redisConventions) {
+  for (const convention of conventions) {
     if (!convention.types.includes(record.type)) continue;
     const confidence = convention.matches(record);
     if (confidence === undefined) continue;
@@ -37,15 +55,10 @@ export function recognise(
     }
   }
   if (best === undefined) return undefined;
-  const { convention } = best;
-  const confidence =
-    convention === plainRedis ? plainConfidence(record, isLockName) : best.confidence;
-  if (confidence === undefined) return undefined;
+  const { id } = best.convention;
   return {
-    convention,
-    confidence,
-    candidates: candidates.length === 1 ? [] : candidates.filter((id) => id !== convention.id),
-    forced: false,
+    ...best,
+    candidates: candidates.length === 1 ? [] : candidates.filter((one) => one !== id),
   };
 }
 
@@ -68,22 +81,12 @@ export function isLock(
   return recognised !== undefined && (recognised.confidence !== 'low' || isLockName(record.key));
 }
 
-/** @throws {UsageError} `unknown-convention` */
-export function conventionById(id: ConventionId): RedisConvention {
-  const found = redisConventions.find((convention) => convention.id === id);
-  if (found !== undefined) return found;
-  throw new UsageError(`"${id}" is no lock layout that is known on Redis`, {
-    code: 'unknown-convention',
-    hint: `known: ${redisConventions.map((convention) => convention.id).join(', ')}`,
-    definite: true,
-  });
-}
-
 /** Whose helper this key is: that lock's key. */
 export function ownerOfHelper(
   key: Text,
+  conventions: RedisConventions,
 ): { readonly lock: Text; readonly convention: RedisConvention } | undefined {
-  for (const convention of redisConventions) {
+  for (const convention of conventions.all) {
     const lock = convention.helperOf(key);
     if (lock !== undefined) return { lock, convention };
   }

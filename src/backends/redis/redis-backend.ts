@@ -1,5 +1,7 @@
 /** The Redis adapter: one standalone server, primary or replica. Wires the parts of this folder. */
 import type { Target } from '../../domain/target.ts';
+import { ConventionSet } from '../../conventions/convention-set.ts';
+import { redisConventions } from '../../conventions/redis-index.ts';
 import type { Backend, BackendOptions } from '../backend.ts';
 import { valueOf } from '../../domain/known.ts';
 import { RedisConnection } from './connection.ts';
@@ -10,6 +12,7 @@ import { listLocks } from './list.ts';
 import { previewRelease } from './preview.ts';
 import { probeServer } from './probe.ts';
 import { RecordReader } from './reader.ts';
+import type { RedisConventions } from './recognise.ts';
 import { releaseLock } from './release.ts';
 import { readServerFacts, toServerView } from './server-view.ts';
 import { sampleLease } from './sample.ts';
@@ -17,10 +20,11 @@ import type { SnapshotContext } from './snapshot.ts';
 
 /** Opens nothing yet: the first request connects. @throws {UsageError} on a bad database or TLS file */
 export function openRedisBackend(target: Target, options: BackendOptions): Promise<Backend> {
-  return Promise.resolve(redisBackend(new RedisConnection(target, options)));
+  const conventions = new ConventionSet(options.conventions?.redis ?? [], redisConventions);
+  return Promise.resolve(redisBackend(new RedisConnection(target, options), conventions));
 }
 
-function redisBackend(connection: RedisConnection): Backend {
+function redisBackend(connection: RedisConnection, conventions: RedisConventions): Backend {
   const reader = new RecordReader(connection);
   const context = async (signal: AbortSignal): Promise<SnapshotContext> => {
     const facts = await readServerFacts(connection, { signal });
@@ -33,6 +37,7 @@ function redisBackend(connection: RedisConnection): Backend {
   const world = async (signal: AbortSignal): Promise<InspectWorld> => ({
     sender: connection,
     reader,
+    conventions,
     context: await context(signal),
     signal,
   });
@@ -42,7 +47,7 @@ function redisBackend(connection: RedisConnection): Backend {
     list(query, signal) {
       const tally = { read: 0, others: 0, hidden: 0, holes: [] };
       const locks = listLocks(
-        { sender: connection, reader, context: () => context(signal) },
+        { sender: connection, reader, conventions, context: () => context(signal) },
         query,
         tally,
         signal,
@@ -53,9 +58,9 @@ function redisBackend(connection: RedisConnection): Backend {
     probe: (signal) => probeServer(connection, signal),
     history: (ref, signal) => lockHistory(() => world(signal), ref),
     sample: (seen, forMs, signal, onProgress) =>
-      sampleLease({ connection, reader, signal }, seen, forMs, onProgress),
-    preview: previewRelease,
-    release: (seen, how, signal) => releaseLock(connection, seen, how, signal),
+      sampleLease({ connection, reader, conventions, signal }, seen, forMs, onProgress),
+    preview: (seen, how) => previewRelease(conventions, seen, how),
+    release: (seen, how, signal) => releaseLock({ connection, conventions }, seen, how, signal),
     close() {
       connection.close();
       return Promise.resolve();

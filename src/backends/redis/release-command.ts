@@ -9,8 +9,8 @@ import { releaseScript } from './scripts/release.ts';
 
 /** The one command that compares, deletes or replaces, and wakes. */
 export function releaseCommand(plan: ReleasePlan, how: Pick<ReleaseOptions, 'hold'>): Command {
-  const { stored, convention, release } = plan;
-  const { record } = stored;
+  const { stored, release } = plan;
+  const { record, convention } = stored;
   const keys = keysOf(plan);
   const want = record.value !== undefined ? [record.value] : grantPairs(record, convention).flat();
   return [

@@ -14,7 +14,7 @@ import { isRefusal, unreadable } from './errors.ts';
 import { grantBytes, readIdentity, type StoredRecord } from './identity.ts';
 import { impossible, planFor } from './preview.ts';
 import { RecordReader } from './reader.ts';
-import { conventionById } from './recognise.ts';
+import type { RedisConventions } from './recognise.ts';
 import { asArray, asBuffer, asNumber } from './replies.ts';
 import { keyBytes, releaseCommand } from './release-command.ts';
 import { readServerFacts } from './server-view.ts';
@@ -28,17 +28,22 @@ function unabortable(): AbortSignal {
   return new AbortController().signal;
 }
 
+interface ReleaseWorld {
+  readonly connection: RedisConnection;
+  readonly conventions: RedisConventions;
+}
+
 /** @throws {TargetError} when the server cannot be reached: nothing was sent */
 export async function releaseLock(
-  connection: RedisConnection,
+  { connection, conventions }: ReleaseWorld,
   seen: LockSnapshot,
   how: ReleaseOptions,
   signal: AbortSignal,
 ): Promise<ReleaseResult> {
-  const no = impossible(seen, how);
+  const no = impossible(conventions, seen, how);
   if (no !== undefined) return refused(no.reason, no.remedy);
   if (seen.identity === undefined) throw wrongWay('a record without identity');
-  const stored = readIdentity(seen.identity.record);
+  const stored = readIdentity(seen.identity.record, conventions);
   if (stored.database !== connection.database) throw wrongWay('a snapshot of another database');
   const session = await connection.session(signal);
   const otherSide = await roleProblem(session, stored, signal);
@@ -88,10 +93,10 @@ async function look(
 ): Promise<RedisRecord> {
   const reader = new RecordReader(sender);
   const { key } = stored.record;
+  const { convention } = stored;
   const page = await reader.keys([key], { signal });
   const [record] = page.records;
   if (record === undefined) throw unreadable(key);
-  const convention = conventionById(stored.convention);
   const [complete] = await withSiblings(sender, reader, [{ record, convention }], { signal });
   return complete ?? record;
 }
@@ -100,7 +105,7 @@ async function look(
 function compare(stored: StoredRecord, now: RedisRecord): ReleaseResult | undefined {
   const base = { reply: 'nothing was sent', fenceRaisedTo: undefined };
   if (now.type === 'none') return { ...base, outcome: 'already-gone' };
-  const convention = conventionById(stored.convention);
+  const { convention } = stored;
   if (grantBytes(now, convention) === grantBytes(stored.record, convention)) return undefined;
   return { ...base, outcome: 'changed-hands', now: describe(stored, now) };
 }

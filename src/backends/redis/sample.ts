@@ -13,12 +13,13 @@ import { unreadable } from './errors.ts';
 import { grantBytes, readIdentity, type StoredRecord } from './identity.ts';
 import { pause } from './pause.ts';
 import type { RecordReader } from './reader.ts';
-import { conventionById } from './recognise.ts';
+import type { RedisConventions } from './recognise.ts';
 import { readServerFacts } from './server-view.ts';
 
 interface World {
   readonly connection: RedisConnection;
   readonly reader: RecordReader;
+  readonly conventions: RedisConventions;
   readonly signal: AbortSignal;
 }
 
@@ -46,7 +47,7 @@ export async function sampleLease(
       seen.lease.kind === 'never' ? 'a lock without a TTL is never renewed' : 'nobody holds it',
     );
   }
-  const stored = readIdentity(seen.identity.record);
+  const stored = readIdentity(seen.identity.record, world.conventions);
   const neededMs = needed(seen.lease);
   const totalMs = forMs === 'auto' ? Math.min(autoLimitMs, neededMs.value) : forMs;
   const watch = new Watch(stored, neededMs);
@@ -95,8 +96,7 @@ async function look(world: World, stored: StoredRecord): Promise<Look> {
     observation: {
       atMs: (sentMs + gotMs) / 2,
       ttlMs: record.ttlMs,
-      incarnation:
-        record.type === 'none' ? undefined : grantBytes(record, conventionById(stored.convention)),
+      incarnation: record.type === 'none' ? undefined : grantBytes(record, stored.convention),
       epoch:
         runId === undefined && role === undefined ? undefined : `${runId ?? '?'} ${role ?? '?'}`,
     },
@@ -118,7 +118,7 @@ class Watch {
   constructor(stored: StoredRecord, neededMs: Known<number>) {
     this.#stored = stored;
     this.#neededMs = neededMs;
-    this.#incarnation = grantBytes(stored.record, conventionById(stored.convention));
+    this.#incarnation = grantBytes(stored.record, stored.convention);
   }
 
   /** True when nothing more can be learnt. */
@@ -145,9 +145,8 @@ class Watch {
   #sameOwners(record: RedisSibling): boolean {
     const { fields } = this.#stored.record;
     if (fields === undefined || record.fields === undefined) return false;
-    const convention = conventionById(this.#stored.convention);
     // Where a grant has fields of its own (owner, fence), any other value is another grant.
-    if (convention.grantFields !== undefined) return false;
+    if (this.#stored.convention.grantFields !== undefined) return false;
     const names = (of: ReadonlyMap<string, string>): string => [...of.keys()].sort().join('\n');
     return names(fields) === names(record.fields);
   }

@@ -1,5 +1,6 @@
 /** Reads one lock in full: contenders in order, sessions and their clients, who watches whom. */
 import type { ZooKeeperRecord } from '../../conventions/convention.ts';
+import { sequentialNodes } from '../../conventions/plain-zookeeper.ts';
 import { predecessorOf, orderContenders } from '../../conventions/zookeeper-queue.ts';
 import type { Waiter } from '../../domain/holder.ts';
 import { known, unknown, valueOf } from '../../domain/known.ts';
@@ -16,7 +17,7 @@ import { displayTarget, type Target } from '../../domain/target.ts';
 import { stringToText, type Text } from '../../domain/text.ts';
 import type { Session } from '../../clients/zookeeper/session.ts';
 import { readConnections, readWatches, type Watches } from '../../clients/zookeeper/members.ts';
-import { forcedConvention, recognise } from './recognise.ts';
+import { forced, recognise, type ZooKeeperConventions } from './recognise.ts';
 import { childPath, nodeName, rawPath, readRecord } from './records.ts';
 import { nodeOf, toSnapshot, type Connections, type Recognized } from './snapshot.ts';
 
@@ -24,6 +25,7 @@ export interface InspectWorld {
   readonly session: Session;
   readonly target: Target;
   readonly server: ServerView;
+  readonly conventions: ZooKeeperConventions;
   readonly timeoutMs: number;
 }
 
@@ -45,9 +47,11 @@ export async function inspectLock(
       ? await readRecord(world.session, parent, () => true)
       : undefined;
   const asContender =
-    parentRead === undefined ? undefined : contenderIn(parentRead.record, path, ref);
+    parentRead === undefined
+      ? undefined
+      : contenderIn(world.conventions, parentRead.record, path, ref);
   const read = asContender === undefined || parentRead === undefined ? own : parentRead;
-  const recognized = asContender ?? claim(own.record, ref);
+  const recognized = asContender ?? claim(world.conventions, own.record, ref);
   const [connections, watches] = await Promise.all([
     readConnections(world.target, world.timeoutMs),
     readWatches(world.target, world.timeoutMs),
@@ -82,20 +86,30 @@ function parentOf(path: string): string | undefined {
 }
 
 /** Set when the path names one contender of its parent's queue. */
-function contenderIn(record: ZooKeeperRecord, path: string, ref: LockRef): Recognized | undefined {
+function contenderIn(
+  conventions: ZooKeeperConventions,
+  record: ZooKeeperRecord,
+  path: string,
+  ref: LockRef,
+): Recognized | undefined {
   const found =
-    ref.convention === undefined ? recognise(record, undefined) : forcedConvention(ref.convention);
+    ref.convention === undefined
+      ? recognise(record, conventions, undefined)
+      : forced(conventions.byId(ref.convention));
   if (found === undefined || found.recognition.confidence === 'low') return undefined;
   return found.convention.contender(stringToText(nodeName(path))) === undefined ? undefined : found;
 }
 
-function claim(record: ZooKeeperRecord, ref: LockRef): Recognized {
-  if (ref.convention !== undefined) return forcedConvention(ref.convention);
-  const found = recognise(record, undefined);
+function claim(
+  conventions: ZooKeeperConventions,
+  record: ZooKeeperRecord,
+  ref: LockRef,
+): Recognized {
+  if (ref.convention !== undefined) return forced(conventions.byId(ref.convention));
+  const found = recognise(record, conventions, undefined);
   if (found !== undefined) return found;
-  const free = forcedConvention('sequential-nodes');
   return {
-    ...free,
+    convention: sequentialNodes,
     recognition: {
       convention: 'none',
       title: record.children.length === 0 ? 'empty node' : 'no lock layout recognised',

@@ -4,14 +4,14 @@
  */
 import type { LockQuery, ListTally } from '../backend.ts';
 import type { ZooKeeperChild, ZooKeeperRecord } from '../../conventions/convention.ts';
-import { zookeeperConventions } from '../../conventions/zookeeper-index.ts';
+import { sequentialNodes } from '../../conventions/plain-zookeeper.ts';
 import { globMatcher } from '../../domain/glob.ts';
 import { valueOf, unknown } from '../../domain/known.ts';
 import type { LockSnapshot, ServerView } from '../../domain/lock.ts';
 import { stringToText, type Text } from '../../domain/text.ts';
 import type { Session } from '../../clients/zookeeper/session.ts';
 import { isNodeError, isRefused, zooKeeperCodes } from '../../clients/zookeeper/errors.ts';
-import { recognise } from './recognise.ts';
+import { recognise, type ZooKeeperConventions } from './recognise.ts';
 import { nodeName, readChild, toChild } from './records.ts';
 import { toSnapshot, type Recognized } from './snapshot.ts';
 import { walk, walkConcurrency, type WalkedNode } from './tree.ts';
@@ -19,6 +19,7 @@ import { walk, walkConcurrency, type WalkedNode } from './tree.ts';
 export interface ListWorld {
   readonly session: Session;
   readonly server: ServerView;
+  readonly conventions: ZooKeeperConventions;
   readonly admit: () => Promise<void>;
 }
 
@@ -31,6 +32,7 @@ export async function* listLocks(
   tally: ListTally,
   signal: AbortSignal,
 ): AsyncGenerator<LockSnapshot> {
+  const isContender = contenderTest(world.conventions);
   const nodes = walk(
     world.session,
     {
@@ -68,13 +70,14 @@ function rootOf(pattern: Text | undefined): string {
   return end <= 0 ? '/' : fixed.slice(0, end);
 }
 
-function isContender(name: string): boolean {
-  const text = stringToText(name);
-  return specific.some((convention) => convention.contender(text) !== undefined);
-}
-
 /** Conventions sure enough by the name alone; "any sequential node" is decided by the parent. */
-const specific = zookeeperConventions.filter((convention) => convention.id !== 'sequential-nodes');
+function contenderTest({ all }: ZooKeeperConventions): (name: string) => boolean {
+  const specific = all.filter((convention) => convention !== sequentialNodes);
+  return (name) => {
+    const text = stringToText(name);
+    return specific.some((convention) => convention.contender(text) !== undefined);
+  };
+}
 
 function wanted(node: WalkedNode, query: LockQuery): boolean {
   return query.pattern === undefined || globMatcher([query.pattern])(stringToText(node.path));
@@ -87,7 +90,7 @@ async function snapshotOf(
   tally: ListTally,
 ): Promise<LockSnapshot | undefined> {
   const bare = bareRecord(node);
-  const recognized = claim(bare, query);
+  const recognized = claim(world.conventions, bare, query);
   if (recognized === undefined) {
     if (bare.node.ephemeralOwner === 0n && node.children.length > 0) return undefined;
     tally.others += 1;
@@ -125,9 +128,13 @@ function bareRecord(node: WalkedNode): ZooKeeperRecord {
 }
 
 /** A low-confidence claim counts only where the name says lock; `all` lists everything that holds. */
-function claim(record: ZooKeeperRecord, query: LockQuery): Recognized | undefined {
+function claim(
+  conventions: ZooKeeperConventions,
+  record: ZooKeeperRecord,
+  query: LockQuery,
+): Recognized | undefined {
   const named = globMatcher(query.lockPatterns)(record.path);
-  const found = recognise(record, query.conventions);
+  const found = recognise(record, conventions, query.conventions);
   if (found !== undefined) {
     return found.recognition.confidence !== 'low' || named || query.all ? found : undefined;
   }
@@ -136,20 +143,16 @@ function claim(record: ZooKeeperRecord, query: LockQuery): Recognized | undefine
   return usedParent && (named || query.all) ? freeLock : undefined;
 }
 
-const [anyQueue] = zookeeperConventions;
-const freeLock: Recognized | undefined =
-  anyQueue === undefined
-    ? undefined
-    : {
-        convention: anyQueue,
-        recognition: {
-          convention: 'empty-parent',
-          title: 'empty parent (library unknown)',
-          confidence: 'low',
-          candidates: [],
-          forced: false,
-        },
-      };
+const freeLock: Recognized = {
+  convention: sequentialNodes,
+  recognition: {
+    convention: 'empty-parent',
+    title: 'empty parent (library unknown)',
+    confidence: 'low',
+    candidates: [],
+    forced: false,
+  },
+};
 
 /** Reads the data of the holders; those that vanished are left out, the next one then holds. */
 async function readHolders(

@@ -1,19 +1,29 @@
 /** Chooses the convention of a record: the surest match, the rest as candidates. */
-import type { ZooKeeperRecord } from '../../conventions/convention.ts';
-import { zookeeperConventions } from '../../conventions/zookeeper-index.ts';
-import { UsageError } from '../../domain/errors.ts';
+import type { ZooKeeperConvention, ZooKeeperRecord } from '../../conventions/convention.ts';
+import type { ConventionSet } from '../../conventions/convention-set.ts';
 import type { Confidence, ConventionId } from '../../domain/lock.ts';
-import { nearestName } from '../../domain/nearest.ts';
 import type { Recognized } from './snapshot.ts';
+
+export type ZooKeeperConventions = ConventionSet<ZooKeeperConvention>;
 
 const rank: Readonly<Record<Confidence, number>> = { high: 2, medium: 1, low: 0 };
 
 /** Undefined when no convention claims the record. */
 export function recognise(
   record: ZooKeeperRecord,
+  conventions: ZooKeeperConventions,
   allowed: readonly ConventionId[] | undefined,
 ): Recognized | undefined {
-  const claims = zookeeperConventions.flatMap((convention) => {
+  const own = surest(record, conventions.own, allowed);
+  return own ?? surest(record, conventions.builtIn, allowed);
+}
+
+function surest(
+  record: ZooKeeperRecord,
+  conventions: readonly ZooKeeperConvention[],
+  allowed: readonly ConventionId[] | undefined,
+): Recognized | undefined {
+  const claims = conventions.flatMap((convention) => {
     if (allowed !== undefined && !allowed.includes(convention.id)) return [];
     const confidence = convention.matches(record);
     return confidence === undefined ? [] : [{ convention, confidence }];
@@ -39,22 +49,9 @@ export function recognise(
   };
 }
 
-/**
- * The convention that the caller named.
- * @throws {UsageError} `unknown-convention`
- */
-export function forcedConvention(id: ConventionId): Recognized {
-  const ids = zookeeperConventions.map((one) => one.id);
-  const convention = zookeeperConventions.find((one) => one.id === id);
-  if (convention === undefined) {
-    const near = nearestName(id, ids);
-    throw new UsageError(`there is no ZooKeeper convention "${id}"`, {
-      code: 'unknown-convention',
-      hint: near === undefined ? `known: ${ids.join(', ')}` : `did you mean "${near}"?`,
-      definite: true,
-    });
-  }
-  const { title } = convention;
+/** The convention that the caller named. */
+export function forced(convention: ZooKeeperConvention): Recognized {
+  const { id, title } = convention;
   return {
     convention,
     recognition: { convention: id, title, confidence: 'high', candidates: [], forced: true },

@@ -1,5 +1,7 @@
 /** The ZooKeeper adapter. Reading is complete; releasing is not built yet, and refused as such. */
 import type { Backend, BackendOptions, ListTally } from '../backend.ts';
+import { ConventionSet } from '../../conventions/convention-set.ts';
+import { zookeeperConventions } from '../../conventions/zookeeper-index.ts';
 import type { FenceRecord } from '../../domain/fence.ts';
 import { known, unknown, valueOf } from '../../domain/known.ts';
 import type { LockDetail, LockRef, LockSnapshot } from '../../domain/lock.ts';
@@ -27,10 +29,12 @@ const memberTimeoutMs = 1_500;
 /** Opens the adapter; it connects with the first request. */
 export function openZooKeeperBackend(target: Target, options: BackendOptions): Promise<Backend> {
   const { session, closeSession } = lazySession(target, options);
+  const conventions = new ConventionSet(options.conventions?.zookeeper ?? [], zookeeperConventions);
   const world = async (): Promise<InspectWorld> => ({
     session: await session(),
     target,
     server: serverView(target),
+    conventions,
     timeoutMs: memberTimeoutMs,
   });
   const inspect = async (ref: LockRef, signal: AbortSignal): Promise<LockDetail | undefined> => {
@@ -49,7 +53,7 @@ export function openZooKeeperBackend(target: Target, options: BackendOptions): P
       const locks = async function* () {
         const { session: connected, server } = await world();
         const admit = rateLimiter(query.ratePerSecond, signal);
-        yield* listLocks({ session: connected, server, admit }, query, tally, signal);
+        yield* listLocks({ session: connected, server, conventions, admit }, query, tally, signal);
       };
       return { locks: locks(), tally };
     },

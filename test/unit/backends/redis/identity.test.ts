@@ -6,11 +6,14 @@ import { fencepostFenced } from '../../../../src/conventions/fencepost-fenced.ts
 import { plainRedis } from '../../../../src/conventions/plain-redis.ts';
 import { redisson } from '../../../../src/conventions/redisson.ts';
 import type { RedisRecord } from '../../../../src/conventions/convention.ts';
+import { ConventionSet } from '../../../../src/conventions/convention-set.ts';
+import { redisConventions } from '../../../../src/conventions/redis-index.ts';
 import { InternalError } from '../../../../src/domain/errors.ts';
 import { known } from '../../../../src/domain/known.ts';
 import type { IdentityRecord } from '../../../../src/domain/lock.ts';
 import { bytesToText, parseText } from '../../../../src/domain/text.ts';
 
+const conventions = new ConventionSet([], redisConventions);
 const source = { database: 0, runId: 'r' };
 const base = { system: 'redis', siblings: new Map(), serverTimeMs: known(1) } as const;
 
@@ -39,9 +42,9 @@ test('a grant that was written down is the same grant when read again, whatever 
         [many, redisson],
       ] as const) {
         const identity = toIdentity(source, convention, record);
-        const read = readIdentity(identity.record);
+        const read = readIdentity(identity.record, conventions);
         expect(grantBytes(read.record, convention)).toBe(grantBytes(record, convention));
-        expect(read.convention).toBe(convention.id);
+        expect(read.convention).toBe(convention);
       }
     }),
   );
@@ -69,6 +72,6 @@ test('a fenced grant is its owner, fence and time; its lease length may change',
 
 test('an identity of another backend is refused, not misread', () => {
   for (const foreign of ['{"path":"/a"}', 'e1.2.2.7d7b']) {
-    expect(() => readIdentity(foreign as IdentityRecord)).toThrow(InternalError);
+    expect(() => readIdentity(foreign as IdentityRecord, conventions)).toThrow(InternalError);
   }
 });
