@@ -68,8 +68,7 @@ export function openResourceProxy(
 
 /** The target as a worker sees it: clear text to the proxies. Holds the password: never print it. */
 function serviceUrl(target: Target, endpoints: Target['endpoints']): string {
-  const path = encodeURI(target.path);
-  const shown = displayTarget({ ...target, endpoints, path, tls: undefined });
+  const shown = displayTarget({ ...target, endpoints, tls: undefined });
   if (target.password === undefined) return shown;
   const user = encodeURIComponent(target.username ?? '');
   const secret = encodeURIComponent(target.password.reveal());

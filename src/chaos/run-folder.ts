@@ -1,6 +1,6 @@
 /** The folder of a run: what was planned, seen and judged, as files; and `latest` beside it. */
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { writeLine } from '../checks/write-history.ts';
 import type { History } from '../domain/event.ts';
 import { UsageError } from '../domain/errors.ts';
@@ -62,7 +62,7 @@ export function readRun(run: string, out: string): RunReport {
       definite: true,
     });
   }
-  throw new UsageError(`there is no finished run "${basename(run)}"`, {
+  throw new UsageError(`there is no finished run "${run}"`, {
     code: 'no-run',
     hint: `give the folder of a run, an id in ${out}, or latest`,
     definite: true,

@@ -1,6 +1,7 @@
 /** The command line: builds the program, loads the command that was named, maps errors to exit codes. */
 import { Command, CommanderError } from 'commander';
 import { exitCodes, InternalError, type ExitCode } from '../domain/errors.ts';
+import { redactUrl } from '../domain/target.ts';
 import { printable, redactSecrets } from '../reports/escape.ts';
 import { commands, completeCommand, type CommandEntry } from './commands/index.ts';
 import { exitCodeHelp, reportError } from './exit.ts';
@@ -95,7 +96,12 @@ function usageMessage(text: string): string {
 
 /** A password in a target URL stays in the list of processes only until this line has run. */
 function hidePasswords(argv: readonly string[]): void {
-  const line = argv.join(' ');
-  const safe = redactSecrets(line);
-  if (safe !== line) process.title = safe;
+  const safe = argv.map((word, index) => withoutPassword(word, argv[index - 1]));
+  if (safe.some((word, index) => word !== argv[index])) process.title = safe.join(' ');
+}
+
+function withoutPassword(word: string, before = ''): string {
+  const [, flag = '', value = ''] = /^(--[\w-]+=)?(.*)$/s.exec(word) ?? [];
+  const isTarget = value.includes('://') || /^--(?:target|resource)=?$/.test(flag || before);
+  return isTarget ? `${flag}${redactUrl(value)}` : word;
 }

@@ -69,19 +69,13 @@ const tlsParams = {
 
 /**
  * Parses `scheme://[user[:password]@]host[:port][,host…][/path][?ca=FILE&cert=FILE&key=FILE&servername=NAME&admin=PORTS]`.
+ * An `@` behind the host must be written %40: unescaped it may end a password that holds a `/`,
+ * and half a password would be taken for a port and a path, and be shown.
  * @throws {UsageError} `bad-target`, naming what is wrong; a password is never in the message
  */
 export function parseTarget(url: string): Target {
-  const match = /^([a-z_+]+):\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(url);
-  const scheme = match?.[1] === undefined ? undefined : schemes[match[1]];
-  if (match === null || scheme === undefined) {
-    throw bad(
-      `"${redactUrl(url)}" is not a target URL`,
-      `use one of ${Object.keys(schemes).join('://, ')}://`,
-    );
-  }
-  const [, , credentials, hosts = '', path = '', query = ''] = match;
-  const [username, password] = splitCredentials(credentials);
+  const { scheme, credentials, hosts, path, query } = splitUrl(url);
+  const [username, password] = splitCredentials(credentials, url);
   const endpoints = parseEndpoints(hosts, scheme, url);
   const { tls, adminPorts } = parseOptions(query, url);
   if (!scheme.tls && tls !== undefined) {
@@ -99,6 +93,34 @@ export function parseTarget(url: string): Target {
     path: decode(path, url),
     adminPorts,
   };
+}
+
+interface UrlParts {
+  readonly scheme: { readonly kind: BackendKind; readonly port: number; readonly tls: boolean };
+  readonly credentials: string | undefined;
+  readonly hosts: string;
+  readonly path: string;
+  readonly query: string;
+}
+
+function splitUrl(url: string): UrlParts {
+  const [, name = '', rest] = /^([a-z_+]+):\/\/(.*)$/s.exec(url) ?? [];
+  const scheme = new Map(Object.entries(schemes)).get(name);
+  if (scheme === undefined || rest === undefined) {
+    throw bad(
+      `"${redactUrl(url)}" is not a target URL`,
+      `use one of ${Object.keys(schemes).join('://, ')}://`,
+    );
+  }
+  const match = /^(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#@]*))?(?:\?([^#@]*))?$/.exec(rest);
+  if (match === null) {
+    throw bad(
+      `"${redactUrl(url)}" has a character that must be escaped`,
+      'in a user name or password write / ? # @ % as %2F %3F %23 %40 %25, behind the host # and @ as %23 and %40; or give the password by --password-file',
+    );
+  }
+  const [, credentials, hosts = '', path = '', query = ''] = match;
+  return { scheme, credentials, hosts, path, query };
 }
 
 function parseEndpoints(
@@ -151,7 +173,7 @@ function parsePort(text: string, url: string): number {
 }
 
 function parseEndpoint(text: string, defaultPort: number, url: string): Endpoint {
-  const match = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(text);
+  const match = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]\s\p{C}]+))(?::(\d+))?$/u.exec(text);
   const host = match?.[1] ?? match?.[2];
   if (host === undefined || host === '') {
     throw bad(
@@ -163,11 +185,14 @@ function parseEndpoint(text: string, defaultPort: number, url: string): Endpoint
   return { host, port };
 }
 
-function splitCredentials(text: string | undefined): [string | undefined, Secret | undefined] {
+function splitCredentials(
+  text: string | undefined,
+  url: string,
+): [string | undefined, Secret | undefined] {
   if (text === undefined || text === '') return [undefined, undefined];
   const colon = text.indexOf(':');
   const user = colon === -1 ? text : text.slice(0, colon);
-  const password = colon === -1 ? undefined : new Secret(decode(text.slice(colon + 1), ''));
+  const password = colon === -1 ? undefined : new Secret(decode(text.slice(colon + 1), url));
   return [user === '' ? undefined : decode(user, ''), password];
 }
 
@@ -188,9 +213,24 @@ function bad(message: string, hint: string): UsageError {
   return new UsageError(message, { code: 'bad-target', hint, definite: true });
 }
 
-/** The URL without its password: the only form that may be printed. */
+/**
+ * What may be printed of a URL that a person typed, well-formed or not: everything that could be
+ * part of a password becomes `***`. The password may hold any character, so it reaches to the last
+ * `@`; without one, what stands at the place of a port and is none may be half a password. Options
+ * (`?password=…`) go too.
+ */
 export function redactUrl(url: string): string {
-  return url.replace(/^([^/]*:\/\/[^/?#]*?):[^/?#]*@/, '$1:***@');
+  const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+_.-]*:\/\/)?(.*)$/is.exec(url) ?? [];
+  const at = rest.lastIndexOf('@');
+  const tail = rest
+    .slice(at + 1)
+    .replace(/([?#]).*/s, '$1***')
+    .replace(/^(\[[^\]]*\]|[^:[\]/]*):(?!\d{0,5}(?:[,/?#]|$)).*/s, '$1:***');
+  if (at === -1) return `${scheme}${tail}`;
+  // Without a scheme the first word may be anything, also a password alone.
+  const [, user = '', colon] = /^([^/?#@:]*)(:|$)/.exec(rest.slice(0, at)) ?? [];
+  const safeUser = scheme === '' || colon === undefined ? '***' : user;
+  return `${scheme}${safeUser}${colon === ':' ? ':***' : ''}@${tail}`;
 }
 
 const schemeOf: Readonly<Record<BackendKind, readonly [clear: string, tls: string]>> = {
@@ -202,13 +242,20 @@ const schemeOf: Readonly<Record<BackendKind, readonly [clear: string, tls: strin
   zookeeper: ['zk', 'zk'],
 };
 
-/** A target as a URL for people: user name kept, password never, options left out. */
+/**
+ * A target as a URL for people: user name kept, password never, options left out. `parseTarget`
+ * reads it back.
+ */
 export function displayTarget(target: Target): string {
   const [clear, tls] = schemeOf[target.kind];
   const user = target.username === undefined ? '' : `${encodeURIComponent(target.username)}@`;
-  const path = target.path === '' ? '' : `/${target.path}`;
+  const path = target.path === '' ? '' : `/${encodePath(target.path)}`;
   const hosts = target.endpoints.map(displayEndpoint).join(',');
   return `${target.tls === undefined ? clear : tls}://${user}${hosts}${path}`;
+}
+
+function encodePath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
 }
 
 export function displayEndpoint(endpoint: Endpoint): string {

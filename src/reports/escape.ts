@@ -11,9 +11,12 @@ export function printable(text: string): string {
   });
 }
 
-/** Blots out the password of every URL in a message: whatever stands between `user:` and the last `@`. */
+/**
+ * Blots out the password of every URL in a message: whatever stands between `user:` and the last `@`
+ * of the word, or of the line when the password holds a space. A port is no password.
+ */
 export function redactSecrets(text: string): string {
-  return text.replace(/(:\/\/[^\s/:@]*):\S*@/g, '$1:***@');
+  return text.replace(/(:\/\/[^\s/:@]*):(?:\S*@|(?!\d{1,5}(?:[^\w]|$))[^\n]*@)/g, '$1:***@');
 }
 
 /** Quotes one argument for a POSIX shell. Words that need no quotes stay as they are. */

@@ -9,7 +9,15 @@ describe('text that did not come through an adapter', () => {
   });
 
   test('a password in a URL is blotted out whatever characters it holds', () => {
-    for (const password of ['plain', 'with/slash', 'with#hash?', 'with@at', 'with:colon']) {
+    for (const password of [
+      'plain',
+      'with/slash',
+      'with#hash?',
+      'with@at',
+      'with:colon',
+      'with space',
+      'p 34@5',
+    ]) {
       const text = redactSecrets(`cannot open redis://me:${password}@host:6379/0: refused`);
       expect(text).toBe('cannot open redis://me:***@host:6379/0: refused');
     }
