@@ -37,6 +37,8 @@ export interface RedisSibling {
   readonly memberCount?: number;
   /** Subscribers of a channel (PUBSUB NUMSUB), where the sibling is a channel. */
   readonly subscribers?: Known<number>;
+  /** Clients that sleep in a blocking pop of any list, where that was asked for. */
+  readonly blocked?: Known<number>;
 }
 
 /** All etcd keys of one candidate lock, by create revision. */
@@ -142,7 +144,8 @@ interface ConventionBase<R extends LockRecord> {
 
 export interface RedisSiblingRequest {
   readonly key: Text;
-  readonly what: 'key' | 'channel';
+  /** `blocked`: how many clients sleep in a blocking pop, counted only for one lock in full. */
+  readonly what: 'key' | 'channel' | 'blocked';
 }
 
 export interface RedisConvention extends ConventionBase<RedisRecord> {

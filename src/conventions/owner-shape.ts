@@ -16,6 +16,11 @@ const constants: readonly (readonly [RegExp, string])[] = [
 ];
 const anyConstant = new RegExp(constants.map(([shape]) => shape.source).join('|'), 'i');
 
+/** A number or a document: what a cache or a counter holds, and no token does. */
+export function looksLikeData(value: Text): boolean {
+  return /^(?:[[{]|[+-]?\d+(?:\.\d+)?$)/.test(value);
+}
+
 /**
  * Why this value cannot tell two holders apart, or undefined when it looks random.
  * A word, a host name, a number, a time or a JSON document may be the same for the next holder.

@@ -138,6 +138,7 @@ async function complement(
 ): Promise<RedisRecord> {
   const [complete] = await withSiblings(world.sender, world.reader, [{ record, convention }], {
     signal: world.signal,
+    inFull: true,
   });
   return complete ?? record;
 }

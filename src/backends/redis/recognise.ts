@@ -4,7 +4,7 @@ import { unrecognised } from '../../domain/lock.ts';
 import type { Text } from '../../domain/text.ts';
 import type { ConventionSet } from '../../conventions/convention-set.ts';
 import type { Decoded, RedisConvention, RedisRecord } from '../../conventions/convention.ts';
-import { weakness } from '../../conventions/owner-shape.ts';
+import { looksLikeData, weakness } from '../../conventions/owner-shape.ts';
 import { plainRedis } from '../../conventions/plain-redis.ts';
 
 export type RedisConventions = ConventionSet<RedisConvention>;
@@ -27,38 +27,55 @@ export function recognise(
   isLockName: (name: Text) => boolean,
   conventions: RedisConventions,
 ): Recognised | undefined {
-  const own = surest(record, conventions.own);
-  if (own !== undefined) return { ...own, candidates: [], forced: false };
-  const found = surest(record, conventions.builtIn);
-  if (found === undefined) return undefined;
-  const { convention, candidates } = found;
-  const confidence =
-    convention === plainRedis ? plainConfidence(record, isLockName) : found.confidence;
-  if (confidence === undefined) return undefined;
-  return { convention, confidence, candidates, forced: false };
+  const own = surest(claimsOf(record, isLockName, conventions.own));
+  return own === undefined
+    ? surest(claimsOf(record, isLockName, conventions.builtIn))
+    : { ...own, candidates: [] };
 }
 
-/** Of equally sure claims the first; the other claims are the candidates. */
-function surest(
+function claimsOf(
   record: RedisRecord,
+  isLockName: (name: Text) => boolean,
   conventions: readonly RedisConvention[],
-): Omit<Recognised, 'forced'> | undefined {
-  let best: { convention: RedisConvention; confidence: Confidence } | undefined;
-  const candidates: ConventionId[] = [];
+): readonly Claim[] {
+  const claims: Claim[] = [];
   for (const convention of conventions) {
     if (!convention.types.includes(record.type)) continue;
-    const confidence = convention.matches(record);
-    if (confidence === undefined) continue;
-    candidates.push(convention.id);
-    if (best === undefined || rank[confidence] > rank[best.confidence]) {
-      best = { convention, confidence };
-    }
+    const confidence =
+      convention === plainRedis ? plainConfidence(record, isLockName) : convention.matches(record);
+    if (confidence !== undefined) claims.push({ convention, confidence });
+  }
+  return claims;
+}
+
+interface Claim {
+  readonly convention: RedisConvention;
+  readonly confidence: Confidence;
+}
+
+/**
+ * Of equally sure claims the first; the others that are as sure are its candidates. A plain string
+ * has every other claim for a candidate, and is one only where nothing more is known.
+ */
+function surest(claims: readonly Claim[]): Recognised | undefined {
+  let best: Claim | undefined;
+  for (const claim of claims) {
+    if (best === undefined || rank[claim.confidence] > rank[best.confidence]) best = claim;
   }
   if (best === undefined) return undefined;
-  const { id } = best.convention;
+  const { convention, confidence } = best;
+  const atLeast = convention === plainRedis ? 0 : rank[confidence];
+  const rivals = claims.filter(
+    (one) =>
+      one.convention !== convention &&
+      rank[one.confidence] >= atLeast &&
+      (one.convention !== plainRedis || confidence === 'low'),
+  );
   return {
-    ...best,
-    candidates: candidates.length === 1 ? [] : candidates.filter((one) => one !== id),
+    convention,
+    confidence,
+    candidates: rivals.map((one) => one.convention.id),
+    forced: false,
   };
 }
 
@@ -67,8 +84,7 @@ function plainConfidence(
   isLockName: (name: Text) => boolean,
 ): Confidence | undefined {
   const { key, value } = record;
-  const looksLikeData = value === undefined || /^(?:[[{]|[+-]?\d+(?:\.\d+)?$)/.test(value);
-  if (isLockName(key)) return looksLikeData ? 'low' : 'medium';
+  if (isLockName(key)) return value === undefined || looksLikeData(value) ? 'low' : 'medium';
   return value !== undefined && weakness(value) === undefined ? 'low' : undefined;
 }
 

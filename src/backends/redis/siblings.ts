@@ -8,12 +8,17 @@ import type {
   RedisSiblingRequest,
 } from '../../conventions/convention.ts';
 import type { Command, RequestOptions, Sender } from './connection.ts';
-import { isRefusal } from './errors.ts';
+import { isRefusal, isUnknownCommand } from './errors.ts';
 import type { RecordReader } from './reader.ts';
-import { asArray, asNumber } from './replies.ts';
+import { asArray, asBuffer, asNumber } from './replies.ts';
 
 /** Keys or channels asked for at once. */
 const batch = 200;
+
+/** For one lock in full, questions are asked that are too dear for each row of a listing. */
+export interface SiblingOptions extends RequestOptions {
+  readonly inFull?: boolean;
+}
 
 /** A record that has still to be completed by what its convention asks for. */
 export interface Incomplete {
@@ -26,7 +31,7 @@ export async function withSiblings(
   sender: Sender,
   reader: RecordReader,
   wanted: readonly Incomplete[],
-  how: RequestOptions,
+  how: SiblingOptions,
 ): Promise<RedisRecord[]> {
   const requests = wanted.map(({ record, convention }) => convention.siblings(record));
   const keys = namesOf(requests, 'key');
@@ -38,6 +43,13 @@ export async function withSiblings(
   }
   for (const [key, subscribers] of await countSubscribers(sender, channels, how)) {
     found.set(key, { key, type: 'none', ttlMs: undefined, subscribers });
+  }
+  const blocking = namesOf(requests, 'blocked');
+  if (how.inFull === true && blocking.length > 0) {
+    const blocked = await countBlocked(sender, how);
+    for (const key of blocking) {
+      found.set(key, { ...(found.get(key) ?? { key, type: 'none', ttlMs: undefined }), blocked });
+    }
   }
   return wanted.map(({ record }, index) => ({
     ...record,
@@ -88,4 +100,15 @@ async function countSubscribers(
 /** NUMSUB answers {channel, count, channel, count, …} in the order asked. */
 function countAt(reply: unknown, index: number): number {
   return asNumber(asArray(reply, 'PUBSUB NUMSUB')[index * 2 + 1], 'PUBSUB NUMSUB');
+}
+
+/** Clients that sleep in a blocking pop of a list, whichever list it is. */
+async function countBlocked(sender: Sender, how: RequestOptions): Promise<Known<number>> {
+  const [answer] = await sender.sendAll([['CLIENT', 'LIST']], how);
+  if (answer instanceof Error) {
+    if (!isRefusal(answer) && !isUnknownCommand(answer)) throw answer;
+    return unknown('this account may not list the clients', 'needs +client|list');
+  }
+  const rows = asBuffer(answer, 'CLIENT LIST').toString().split('\n');
+  return known(rows.filter((row) => /\bcmd=b(?:[lr]pop|lmpop|rpoplpush|lmove)\b/.test(row)).length);
 }
