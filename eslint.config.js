@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist', 'coverage', 'fencepost-runs'] },
+  { ignores: ['dist', 'build', 'coverage', 'fencepost-runs'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
