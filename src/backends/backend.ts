@@ -34,7 +34,7 @@ export interface ListTally {
   others: number;
   /** Exist, but this account may not read them. */
   hidden: number;
-  /** Sentences about parts that could not be listed. */
+  /** Sentences about parts that could not be listed, or not as of one moment. */
   readonly holes: string[];
 }
 

@@ -128,7 +128,7 @@ export function summaryLines(summary: ListSummary): readonly string[] {
   return [
     parts.join(' · '),
     ...(summary.limited ? ['stopped at --limit: there may be more'] : []),
-    ...summary.holes.map((hole) => `not listed: ${hole}`),
+    ...summary.holes.map((hole) => `incomplete: ${hole}`),
   ];
 }
 

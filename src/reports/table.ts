@@ -15,23 +15,26 @@ export interface Column<Row> {
 
 const gap = '  ';
 
-/** Widths are those of the first page; a longer cell further down pushes its own line only. */
+/** Widths are those of the pages seen; a longer cell further down pushes its own line only. */
 export class ColumnLayout<Row> {
   readonly #columns: readonly Column<Row>[];
-  readonly #widths: number[];
-  readonly #cut: boolean;
+  readonly #fitTo: number | undefined;
+  #widths: number[];
 
   /** `fitTo` is the terminal's width; undefined never cuts anything. */
   constructor(columns: readonly Column<Row>[], firstPage: readonly Row[], fitTo?: number) {
     this.#columns = columns;
-    this.#widths = columns.map((column) =>
-      firstPage.reduce(
-        (width, row) => Math.max(width, displayWidth(column.cell(row))),
-        displayWidth(column.title),
-      ),
+    this.#fitTo = fitTo;
+    this.#widths = columns.map(({ title }) => displayWidth(title));
+    this.widenFor(firstPage);
+  }
+
+  /** Makes room for another page. No column gets narrower, unless the line would no longer fit. */
+  widenFor(page: readonly Row[]): void {
+    this.#widths = this.#columns.map((column, at) =>
+      page.reduce((width, row) => Math.max(width, displayWidth(column.cell(row))), this.#width(at)),
     );
-    this.#cut = fitTo !== undefined;
-    if (fitTo !== undefined) this.#shrink(fitTo);
+    if (this.#fitTo !== undefined) this.#shrink(this.#fitTo);
   }
 
   heading(): string {
@@ -43,14 +46,14 @@ export class ColumnLayout<Row> {
       this.#columns.map((column, at) => {
         const width = this.#width(at);
         const text = column.cell(row);
-        const cell = padCells(this.#cut && this.#mayCut(at) ? fitCells(text, width) : text, width);
+        const cell = padCells(this.#mayCut(at) ? fitCells(text, width) : text, width);
         return column.paint === undefined ? cell : column.paint(cell, row);
       }),
     );
   }
 
   #mayCut(at: number): boolean {
-    return this.#columns[at]?.shrinkTo !== undefined;
+    return this.#fitTo !== undefined && this.#columns[at]?.shrinkTo !== undefined;
   }
 
   #width(at: number): number {

@@ -172,6 +172,24 @@ describe('several targets', () => {
     expect(stderr).toContain(`cannot reach ${dead}: connection refused`);
     expect(stdout).toMatch(/^TARGET +NAME /);
     expect(stdout).toContain(`${redis.target}  lock:import`);
+    expect(stderr).toContain(`incomplete: nothing of ${dead}, or not all: reading it failed`);
+  });
+
+  test('stand in one table, each column at one place', async () => {
+    const second = `${redis.target}/1`;
+    await redisDo(redis, ['SELECT', '1'], ['SET', 'lock:a-rather-long-name', 'w', 'PX', '60000']);
+    const { stdout } = await ls('lock:*', '--target', second);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(5);
+    const at = lines[0]?.indexOf('STATE') ?? -1;
+    for (const line of lines) expect(line.slice(at - 2, at + 1)).toMatch(/^ {2}\S/);
+  });
+
+  test('give names that can be told apart, each with its target and a tab', async () => {
+    const second = `${redis.target}/1`;
+    await redisDo(redis, ['SELECT', '1'], ['SET', 'lock:import', 'w', 'PX', '60000']);
+    const { stdout } = await ls('lock:import', '--target', second, '-o', 'name');
+    expect(stdout).toBe(`${redis.target}\tlock:import\n${second}\tlock:import\n`);
   });
 
   test('the environment may name them', async () => {

@@ -9,8 +9,11 @@ import { paintFor, type LineWriter, type Progress } from '../output.ts';
 /** Takes the locks as they come. */
 export interface ListingSink {
   lock(lock: ListedLock): Promise<void>;
-  /** No more from this target, or it failed: what is held back is shown. */
-  endOfTarget(): Promise<void>;
+  /** No more from this target, or it failed. */
+  endOfTarget(): void;
+  /** What is held back is shown: called however the listing ended. */
+  flush(): Promise<void>;
+  /** All was listed. */
   end(summary: ListSummary): Promise<void>;
 }
 
@@ -27,7 +30,10 @@ export async function openListing(
 ): Promise<ListingSink> {
   switch (options.output) {
     case 'name':
-      return lineSink(place, ({ lock }) => lock.ref.name);
+      // Names hold no tab: it would be escaped.
+      return lineSink(place, ({ lock, target }) =>
+        place.withTarget ? `${target}\t${lock.ref.name}` : lock.ref.name,
+      );
     case 'jsonl':
       return lineSink(place, ({ lock, target }) => lockLine(lock, target));
     case 'json':
@@ -54,7 +60,8 @@ function lineSink(place: ListingPlace, form: (lock: ListedLock) => string): List
       place.progress.clear();
       return place.writer.line(form(lock));
     },
-    endOfTarget: nothing,
+    endOfTarget: () => undefined,
+    flush: nothing,
     end: nothing,
   };
 }
@@ -69,7 +76,8 @@ function documentSink({ writer, progress }: ListingPlace): ListingSink {
       before = ',\n  ';
       return writer.text(separator + lockLine(lock, target));
     },
-    endOfTarget: nothing,
+    endOfTarget: () => undefined,
+    flush: nothing,
     end: (summary) => {
       const opening = before === ',\n  ' ? '\n' : before.trimEnd();
       return writer.line(`${opening}],"summary":${toJsonLine(summaryJson(summary))}}`);
@@ -80,13 +88,17 @@ function documentSink({ writer, progress }: ListingPlace): ListingSink {
 const pageRows = 200;
 const pageWaitMs = 500;
 
-/** Holds back a first page to learn the widths; afterwards each row goes out as it comes. */
+/**
+ * Holds back the first page of each target to learn the widths, those of quick targets as one;
+ * afterwards each row goes out as it comes.
+ */
 class TableSink implements ListingSink {
   readonly #place: ListingPlace;
   readonly #headers: boolean;
   readonly #open: (page: readonly ListedLock[]) => ColumnLayout<ListedLock>;
   #page: ListedLock[] = [];
   #layout: ColumnLayout<ListedLock> | undefined;
+  #holding = true;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -100,7 +112,7 @@ class TableSink implements ListingSink {
   }
 
   async lock(lock: ListedLock): Promise<void> {
-    if (this.#layout !== undefined) {
+    if (!this.#holding && this.#layout !== undefined) {
       this.#place.progress.clear();
       await this.#place.writer.line(this.#layout.line(lock));
       return;
@@ -108,13 +120,13 @@ class TableSink implements ListingSink {
     this.#page.push(lock);
     // A slow listing (--rate, few locks among many records) must not look like an empty one.
     this.#timer ??= setTimeout(() => {
-      void this.#showPage();
+      void this.flush();
     }, pageWaitMs);
-    if (this.#page.length >= pageRows) await this.#showPage();
+    if (this.#page.length >= pageRows) await this.flush();
   }
 
-  async endOfTarget(): Promise<void> {
-    if (this.#page.length > 0) await this.#showPage();
+  endOfTarget(): void {
+    this.#holding = true;
   }
 
   end(): Promise<void> {
@@ -122,14 +134,18 @@ class TableSink implements ListingSink {
   }
 
   /** One write, so that no later row can come between the rows held back. */
-  async #showPage(): Promise<void> {
+  async flush(): Promise<void> {
     clearTimeout(this.#timer);
-    const [page, layout] = [this.#page, this.#open(this.#page)];
+    [this.#timer, this.#holding] = [undefined, false];
+    const page = this.#page;
+    if (page.length === 0) return;
     this.#page = [];
-    this.#layout = layout;
+    const first = this.#layout === undefined;
+    const layout = (this.#layout ??= this.#open(page));
+    layout.widenFor(page);
     this.#place.progress.clear();
     const lines = page.map((lock) => layout.line(lock));
-    if (this.#headers) lines.unshift(layout.heading());
+    if (this.#headers && first) lines.unshift(layout.heading());
     await this.#place.writer.text(lines.map((line) => `${line}\n`).join(''));
   }
 }

@@ -51,10 +51,12 @@ export async function listLocks(
         if (backends.length === 1 || io.signal.aborted) throw error;
         progress.clear();
         code = reportError(error, io);
+        totals.miss(backend.display);
       }
     }
     await sink.end(totals.summary());
   } finally {
+    await sink.flush();
     progress.clear();
     await writer.end();
     await Promise.allSettled(backends.map((backend) => backend.close()));
@@ -100,7 +102,7 @@ async function listOne(backend: Backend, query: LockQuery, context: ListContext)
   } finally {
     clearInterval(ticker);
     totals.add(listing);
-    await sink.endOfTarget();
+    sink.endOfTarget();
   }
 }
 
@@ -145,6 +147,11 @@ class Totals {
     this.#others += tally.others;
     this.#hidden += tally.hidden;
     this.#holes.push(...tally.holes);
+  }
+
+  /** A target that failed, whatever of it was listed before. */
+  miss(target: string): void {
+    this.#holes.push(`nothing of ${target}, or not all: reading it failed`);
   }
 
   summary(): ListSummary {

@@ -14,6 +14,7 @@ Examples:
   fencepost ls --target etcd://a,b,c --target zk://a,b,c -o jsonl | jq -r .name
   FENCEPOST_TARGET=redis://10.0.0.4 fencepost ls -o wide
 
+With several targets, -o name prints the target, a tab and the name.
 In the table "?" is unknown, "none" is known to be absent, "–" does not apply. Names and owners are
 escaped where they hold control characters; every command takes them in that form.`;
 

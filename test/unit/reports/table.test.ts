@@ -40,6 +40,14 @@ describe('endless tables', () => {
     expect(layout.line(row)).toBe('a-much-lon…  renewed');
   });
 
+  test('a later page makes its columns wider, never narrower', () => {
+    const layout = new ColumnLayout(columns, [{ name: 'orders:42', note: 'x' }]);
+    layout.widenFor([{ name: 'a-much-longer-name', note: 'x' }]);
+    expect(layout.line({ name: 'a', note: 'b' })).toBe('a                   b');
+    layout.widenFor([{ name: 'a', note: 'x' }]);
+    expect(layout.line({ name: 'a', note: 'b' })).toBe('a                   b');
+  });
+
   test('no cell is cut below its least width, even when the line does not fit', () => {
     const row = { name: 'a-much-longer-name', note: 'renewed' };
     expect(new ColumnLayout(columns, [row], 5).line(row)).toBe('a-muc…  renewed');
