@@ -9,7 +9,12 @@ import type { Known } from '../domain/known.ts';
 import type { RenewalSample } from '../domain/lease.ts';
 import type { ConventionId, LockDetail, LockRef, LockSnapshot } from '../domain/lock.ts';
 import type { Probe } from '../domain/probe.ts';
-import type { ReleaseOptions, ReleasePreview, ReleaseResult } from '../domain/release.ts';
+import type {
+  PreviewOptions,
+  ReleaseOptions,
+  ReleasePreview,
+  ReleaseResult,
+} from '../domain/release.ts';
 import type { Text } from '../domain/text.ts';
 
 /** What to list. */
@@ -80,7 +85,7 @@ export interface Backend {
     onProgress?: (elapsedMs: number, totalMs: number) => void,
   ): Promise<RenewalSample>;
   /** What `release` would do. No I/O. */
-  preview(seen: LockSnapshot, how: Pick<ReleaseOptions, 'hold' | 'endSession'>): ReleasePreview;
+  preview(seen: LockSnapshot, how: PreviewOptions): ReleasePreview;
   /**
    * Deletes (or with `hold` replaces) exactly the grant in `seen.identity`, in one atomic step of
    * the server, raises the fence where there is one and wakes the waiters as the library would.

@@ -15,6 +15,8 @@ export interface ReleasePreview {
   /** The fence that would be raised in the same step, if there is one. */
   readonly raisesFence:
     { readonly from: FencingToken; readonly to: FencingToken; readonly record: Text } | undefined;
+  /** Only where `fenceFloor` was asked for; undefined then: this target cannot write one. */
+  readonly fenceFloor?: FloorPreview;
   /** How the server makes it atomic, one sentence. */
   readonly atomicity: string;
   /** Other records that fall with it (blast radius). Empty when none. */
@@ -27,20 +29,43 @@ export interface ReleasePreview {
     | { readonly can: false; readonly reason: string; readonly remedy?: string };
 }
 
+/** The floor that would be written in the same step, or why it cannot be. */
+export type FloorPreview =
+  | { readonly can: true; readonly record: Text; readonly atLeast: FencingToken }
+  | { readonly can: false; readonly reason: string; readonly remedy?: string };
+
 export interface ReleaseOptions {
   /** Replace instead of delete: the operator's record, so that the queue cannot rush in. */
   readonly hold?: { readonly owner: OwnerToken; readonly ttlMs: number };
   /** Also end the owner's lease or session; separate, not atomic, own guard. */
   readonly endSession?: boolean;
+  /**
+   * Key of a number that the resource reads: the smallest token that it may accept. Raised in the
+   * same step above the token of the released grant, never lowered.
+   */
+  readonly fenceFloor?: Text;
   /** Deadline for the write. After it the outcome is decided by a read, or unknown. */
   readonly timeoutMs: number;
 }
 
-/** What one attempt to delete did. `fenceRaisedTo` is set when a counter was raised, whatever else happened. */
+/** What a preview depends on. */
+export type PreviewOptions = Pick<ReleaseOptions, 'hold' | 'endSession' | 'fenceFloor'>;
+
+/** What became of a session that was to be ended after a release. */
+export interface EndedSession {
+  /** Its end tells the owner; while it lives the owner has not been told. */
+  readonly ended: Known<boolean>;
+  /** What was done and what fell with it, for people. */
+  readonly text: string;
+}
+
+/** What one attempt to delete did. `fenceRaisedTo` is set when a counter or floor was raised, whatever else happened. */
 export type ReleaseResult = {
   /** The server's exact answer, escaped. */
   readonly reply: string;
   readonly fenceRaisedTo: FencingToken | undefined;
+  /** With `endSession`, once the record was released: what became of the owner's session. */
+  readonly session?: EndedSession;
 } & (
   | { readonly outcome: 'released'; readonly woken: Known<number> }
   /** The record was no longer the grant seen. `now` describes what is there. Nothing was deleted. */

@@ -224,6 +224,7 @@ function auditFacts(plan: ReleasePlan, operator: Operator) {
     reason: request.reason,
     hold: request.holdMs,
     endSession: request.endSession,
+    fenceFloor: request.fenceFloor,
     overrides: Object.fromEntries(request.overrides),
     guards: plan.guards.map(({ name, level, state, text }) => ({ name, level, state, text })),
   };

@@ -8,6 +8,7 @@ import type { RenewalSample } from '../domain/lease.ts';
 import type { LockDetail } from '../domain/lock.ts';
 import type { Probe } from '../domain/probe.ts';
 import type { ReleasePreview } from '../domain/release.ts';
+import type { Text } from '../domain/text.ts';
 
 export type GuardLevel = 'hard' | 'soft' | 'info';
 
@@ -38,7 +39,7 @@ export interface ReleaseRequest {
   readonly holdMs: number | undefined;
   readonly endSession: boolean;
   /** Key for a floor that the resource reads, outside the lock's own parent or prefix. */
-  readonly fenceFloor: string | undefined;
+  readonly fenceFloor: Text | undefined;
 }
 
 /** Everything the guards look at. */

@@ -126,10 +126,11 @@ async function observe(
 
 /** What the backend is told, from what the operator asked for. */
 export function releaseOptions(request: PlanRequest, timeoutMs: number): ReleaseOptions {
-  const { holdMs, holdOwner, endSession } = request;
+  const { holdMs, holdOwner, endSession, fenceFloor } = request;
   return {
     timeoutMs,
     endSession,
+    ...(fenceFloor === undefined ? {} : { fenceFloor }),
     ...(holdMs === undefined ? {} : { hold: { owner: holdOwner, ttlMs: holdMs } }),
   };
 }

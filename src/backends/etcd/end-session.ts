@@ -4,7 +4,8 @@
  * after the releasing transaction tells every key that fell, and whether one of them was newer.
  */
 import { FencepostError } from '../../domain/errors.ts';
-import type { ReleaseResult } from '../../domain/release.ts';
+import { known, unknown, type Known } from '../../domain/known.ts';
+import type { EndedSession, ReleaseResult } from '../../domain/release.ts';
 import { bytesToText, textToBytes, type Text } from '../../domain/text.ts';
 import type { EtcdLink } from '../../clients/etcd/link.ts';
 import { openWatch, readUntil, type KeyEvent, type Watch } from '../../clients/etcd/watch.ts';
@@ -22,8 +23,8 @@ export interface ReleasedGrant {
 
 interface Fallen {
   readonly key: Text;
-  /** Created after the release: it was no part of what the operator saw. */
-  readonly newer: boolean;
+  /** Created after the release: it was no part of what the operator saw. Undefined: not known. */
+  readonly newer: boolean | undefined;
 }
 
 /** Made anew for each request: a shared signal would hold the listeners of all that are under way. */
@@ -31,57 +32,83 @@ function unabortable(): AbortSignal {
   return new AbortController().signal;
 }
 
-/** @returns `released` with what fell in `reply`, or `foreign-removed` */
+/**
+ * @returns `released`, `foreign-removed`, or `unknown` when the lock was released and what fell with
+ *   the session could not be seen in full; each with what became of the session
+ */
 export async function endSession(link: EtcdLink, of: ReleasedGrant): Promise<ReleaseResult> {
-  const { grant, released } = of;
+  const { released } = of;
   const watching = await watchAfter(link, of);
   if (watching === undefined) {
-    return withReply(
-      released,
-      'the session was left alone: this account may not watch what would fall with it',
-    );
+    const text = 'left alone: this account may not watch what would fall with it';
+    return { ...released, session: { ended: known(false), text } };
   }
-  const { watch, scope } = watching;
+  const { watch, hole } = watching;
+  const revoked = await revoke(link, of);
+  const { ended } = revoked;
   try {
-    const revoked = await revoke(link, of);
-    const { revision } = await readKey(link, grant.key, unabortable());
-    const fallen: Fallen[] = [];
-    await readUntil(watch, revision, (events) => {
-      fallen.push(...events.flatMap((event) => toFallen(event, of)));
-    });
-    const names = fallen.map(({ key }) => key);
-    const fell = names.length === 0 ? 'nothing else fell' : `with it fell ${names.join(', ')}`;
-    const words = `${revoked}; ${fell}${scope}`;
-    const newer = fallen.filter((one) => one.newer).map(({ key }) => key);
-    if (newer.length === 0) return withReply(released, words);
-    return {
-      outcome: 'foreign-removed',
-      removed: newer,
-      reply: `${released.reply}; ${words}`,
-      fenceRaisedTo: released.fenceRaisedTo,
-    };
+    const fallen = await readFallen(link, watch, of);
+    const fell = fallen.length === 0 ? 'nothing else' : fallen.map(({ key }) => key).join(', ');
+    const session = { ended, text: `${revoked.words}; with it fell ${fell}` };
+    const removed = fallen.filter((one) => one.newer === true).map(({ key }) => key);
+    if (removed.length > 0)
+      return { ...base(released), outcome: 'foreign-removed', removed, session };
+    const untold = fallen.filter((one) => one.newer === undefined).map(({ key }) => key);
+    const holes = [
+      ...(hole === undefined ? [] : [hole]),
+      ...(untold.length === 0 ? [] : [`of ${untold.join(', ')} it is not known whose it was`]),
+    ];
+    return holes.length === 0
+      ? { ...released, session }
+      : unsure(released, session, holes.join('; '));
   } catch (error) {
     if (!(error instanceof FencepostError)) throw error;
-    return withReply(released, `what fell with the session could not be read: ${error.message}`);
+    const session = { ended, text: revoked.words };
+    return unsure(
+      released,
+      session,
+      `what fell with its session could not be read: ${error.message}`,
+    );
   } finally {
     watch.close();
   }
 }
 
-function withReply(result: ReleaseResult, words: string): ReleaseResult {
-  return { ...result, reply: `${result.reply}; ${words}` };
+function base({
+  reply,
+  fenceRaisedTo,
+}: ReleaseResult): Pick<ReleaseResult, 'reply' | 'fenceRaisedTo'> {
+  return { reply, fenceRaisedTo };
+}
+
+function unsure(released: ReleaseResult, session: EndedSession, hole: string): ReleaseResult {
+  const reason = `the lock was released, but ${hole}`;
+  return { ...base(released), outcome: 'unknown', reason, session };
+}
+
+async function readFallen(
+  link: EtcdLink,
+  watch: Watch,
+  of: ReleasedGrant,
+): Promise<readonly Fallen[]> {
+  const { revision } = await readKey(link, of.grant.key, unabortable());
+  const fallen: Fallen[] = [];
+  await readUntil(watch, revision, (events) => {
+    fallen.push(...events.flatMap((event) => toFallen(event, of)));
+  });
+  return fallen;
 }
 
 /** Every key where the account may; else those beside the lock, which the answer then says. */
 async function watchAfter(
   link: EtcdLink,
   of: ReleasedGrant,
-): Promise<{ readonly watch: Watch; readonly scope: string } | undefined> {
+): Promise<{ readonly watch: Watch; readonly hole: string | undefined } | undefined> {
   const all = await tryWatch(link, everyKey, of);
-  if (all !== undefined) return { watch: all, scope: '' };
+  if (all !== undefined) return { watch: all, hole: undefined };
   const beside = prefixRange(textToBytes(`${of.grant.name}/`));
   const some = await tryWatch(link, beside, of);
-  return some && { watch: some, scope: ` (only keys under ${of.grant.name}/ could be watched)` };
+  return some && { watch: some, hole: `only keys under ${of.grant.name}/ could be watched` };
 }
 
 async function tryWatch(
@@ -102,7 +129,10 @@ async function tryWatch(
   return undefined;
 }
 
-async function revoke(link: EtcdLink, { grant, timeoutMs }: ReleasedGrant): Promise<string> {
+async function revoke(
+  link: EtcdLink,
+  { grant, timeoutMs }: ReleasedGrant,
+): Promise<{ readonly ended: Known<boolean>; readonly words: string }> {
   const name = `lease ${leaseHex(grant.lease)}`;
   const request = { ID: String(grant.lease) };
   try {
@@ -110,19 +140,27 @@ async function revoke(link: EtcdLink, { grant, timeoutMs }: ReleasedGrant): Prom
       signal: unabortable(),
       timeoutMs,
     });
-    return `${name} was revoked`;
+    return { ended: known(true), words: `${name} was revoked` };
   } catch (error) {
     if (!(error instanceof FencepostError)) throw error;
-    if (error.code === 'lease-not-found') return `${name} had ended by itself`;
+    if (error.code === 'lease-not-found') {
+      return { ended: known(true), words: `${name} had ended by itself` };
+    }
     return error.definite
-      ? `${name} was not revoked: ${error.message}`
-      : `whether ${name} was revoked is unknown: ${error.message}`;
+      ? { ended: known(false), words: `${name} was not revoked: ${error.message}` }
+      : {
+          ended: unknown('the reply was lost'),
+          words: `whether ${name} was revoked is unknown: ${error.message}`,
+        };
   }
 }
 
+/** A deletion whose key's past is compacted already does not tell on which lease it was. */
 function toFallen(event: KeyEvent, { grant, revision }: ReleasedGrant): readonly Fallen[] {
   const { prev_kv: before } = event;
-  if (event.type !== 'Delete' || before === null) return [];
+  if (event.type !== 'Delete') return [];
+  const key = bytesToText(event.kv.key);
+  if (before === null) return [{ key, newer: undefined }];
   if (BigInt(before.lease) !== grant.lease) return [];
-  return [{ key: bytesToText(event.kv.key), newer: BigInt(before.create_revision) > revision }];
+  return [{ key, newer: BigInt(before.create_revision) > revision }];
 }

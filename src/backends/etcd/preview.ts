@@ -2,19 +2,18 @@
 import { known, unknown, type Known } from '../../domain/known.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
 import type { Waiter } from '../../domain/holder.ts';
-import type { ReleaseOptions, ReleasePreview } from '../../domain/release.ts';
+import type { PreviewOptions, ReleasePreview } from '../../domain/release.ts';
 import type { Text } from '../../domain/text.ts';
 import { leaseHex } from '../../conventions/etcd-queue.ts';
+import { previewFloor } from './fence-floor.ts';
 import { readIdentity, type StoredGrant } from './identity.ts';
 import type { EtcdConventions } from './recognise.ts';
-
-type How = Pick<ReleaseOptions, 'hold' | 'endSession'>;
 
 /** Why a release is out of the question, or undefined. */
 export function impossible(
   conventions: EtcdConventions,
   seen: LockSnapshot,
-  how: How,
+  how: PreviewOptions,
 ): { readonly reason: string; readonly remedy?: string } | undefined {
   if (seen.identity === undefined) return nothingToRelease(seen);
   const grant = readIdentity(seen.identity.record);
@@ -45,7 +44,7 @@ function nothingToRelease(seen: LockSnapshot): { reason: string; remedy?: string
 export function previewRelease(
   conventions: EtcdConventions,
   seen: LockSnapshot,
-  how: How,
+  how: PreviewOptions,
 ): ReleasePreview {
   const no = impossible(conventions, seen, how);
   const possible = no === undefined ? { can: true as const } : { can: false as const, ...no };
@@ -55,6 +54,9 @@ export function previewRelease(
     wakes: [],
     next: how.hold === undefined ? nextHolder(seen) : known('nobody'),
     raisesFence: undefined,
+    ...(grant === undefined || how.fenceFloor === undefined
+      ? {}
+      : { fenceFloor: previewFloor(grant, how.fenceFloor) }),
     atomicity:
       'one transaction: create revision, modification revision and lease are compared in the step that deletes',
     alsoFalls: how.endSession === true ? fallsWithLease(seen) : known([]),
@@ -82,7 +84,7 @@ function fallsWithLease({ lease }: LockSnapshot): Known<readonly Text[]> {
   return lease.shared ?? unknown('what hangs on this lease was not asked');
 }
 
-function warnings(grant: StoredGrant | undefined, how: How): readonly string[] {
+function warnings(grant: StoredGrant | undefined, how: PreviewOptions): readonly string[] {
   const found: string[] = [];
   if (how.hold !== undefined) {
     found.push(

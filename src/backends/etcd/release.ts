@@ -13,6 +13,7 @@ import { interrupted, type EtcdLink } from '../../clients/etcd/link.ts';
 import type { EtcdKey } from '../../conventions/convention.ts';
 import { leaseHex } from '../../conventions/etcd-queue.ts';
 import { endSession } from './end-session.ts';
+import { planFloor, type FloorStep } from './fence-floor.ts';
 import { isGrant, readIdentity, type StoredGrant } from './identity.ts';
 import { impossible } from './preview.ts';
 import { readKey, toKey } from './range.ts';
@@ -37,31 +38,49 @@ export async function releaseLock(
   if (no !== undefined) return refused(no.reason, no.remedy);
   if (seen.identity === undefined) return refused('there is no key to release');
   const grant = readIdentity(seen.identity.record);
-  const before = await readKey(link, grant.key, signal);
-  if (before.clusterId !== grant.clusterId) {
-    return refused(
-      `cluster ${before.clusterId} answers, and ${grant.clusterId} was seen`,
-      'plan again',
-    );
-  }
-  const early = compare(grant, before.key, 'nothing was sent');
+  const early = await lookAgain(link, grant, signal);
   if (early !== undefined) return early;
+  const floor = how.fenceFloor && (await planFloor(link, grant, how.fenceFloor, signal));
+  if (floor !== undefined && 'can' in floor) return refused(floor.reason, floor.remedy);
   if (signal.aborted) throw interrupted();
-  if (how.hold !== undefined) return replace(link, grant, how.hold, how.timeoutMs);
-  const result = await transact(link, grant, deletion(grant), how.timeoutMs);
+  const step: Step = { grant, floor, timeoutMs: how.timeoutMs };
+  if (how.hold !== undefined) return replace(link, step, how.hold);
+  const result = await transact(link, step, deletion(grant));
   if (!('revision' in result)) return result;
   const released: ReleaseResult = {
     outcome: 'released',
     woken: unknown('waiters watch the key: etcd tells each of them itself'),
-    reply: `transaction succeeded at revision ${result.revision}`,
-    fenceRaisedTo: undefined,
+    reply: `transaction succeeded at revision ${result.revision}${floorWords(step)}`,
+    fenceRaisedTo: floor?.raisedTo,
   };
   return how.endSession === true
     ? endSession(link, { grant, released, revision: result.revision, timeoutMs: how.timeoutMs })
     : released;
 }
 
+/** Undefined: it is still the grant that was seen, on the cluster where it was seen. */
+async function lookAgain(
+  link: EtcdLink,
+  grant: StoredGrant,
+  signal: AbortSignal,
+): Promise<ReleaseResult | undefined> {
+  const { clusterId, key } = await readKey(link, grant.key, signal);
+  if (clusterId === grant.clusterId) return compare(grant, key, 'nothing was sent');
+  return refused(`cluster ${clusterId} answers, and ${grant.clusterId} was seen`, 'plan again');
+}
+
 type Success = NonNullable<ITxnRequest['success']>;
+
+/** One release: the grant, the floor that is written with it, and the time it may take. */
+interface Step {
+  readonly grant: StoredGrant;
+  readonly floor: FloorStep | undefined;
+  readonly timeoutMs: number;
+}
+
+function floorWords({ floor }: Step): string {
+  return floor === undefined ? '' : `; ${floor.words}`;
+}
 
 function keyBytes(grant: StoredGrant): Buffer {
   return Buffer.from(textToBytes(grant.key));
@@ -74,58 +93,68 @@ function deletion(grant: StoredGrant): Success {
 /** Sends the transaction once. `revision`: it took effect there. */
 async function transact(
   link: EtcdLink,
-  grant: StoredGrant,
+  step: Step,
   success: Success,
-  timeoutMs: number,
 ): Promise<ReleaseResult | { readonly revision: bigint }> {
-  const key = keyBytes(grant);
-  const request: ITxnRequest = {
-    compare: [
-      { key, target: 'Create', result: 'Equal', create_revision: String(grant.createRevision) },
-      { key, target: 'Mod', result: 'Equal', mod_revision: String(grant.modRevision) },
-      { key, target: 'Lease', result: 'Equal', lease: String(grant.lease) },
-    ],
-    success,
-    failure: [{ request_range: { key } }],
-  };
+  const { timeoutMs } = step;
   let reply: ITxnResponse;
   try {
-    reply = await link.write((api, options) => api.kv.txn(request, options), {
+    reply = await link.write((api, options) => api.kv.txn(toRequest(step, success), options), {
       signal: unabortable(),
       timeoutMs,
     });
   } catch (error) {
-    return afterError(link, grant, error);
+    return afterError(link, step.grant, error);
   }
-  const revision = BigInt(reply.header.revision);
-  if (reply.succeeded) return { revision };
-  const [now] = reply.responses[0]?.response_range.kvs ?? [];
-  const words = `transaction compared and deleted nothing at revision ${revision}`;
-  const key2 = now === undefined ? undefined : toKey(now);
-  return compare(grant, key2, words) ?? unknownOutcome('the server contradicts itself', words);
+  return reply.succeeded ? { revision: BigInt(reply.header.revision) } : notApplied(step, reply);
+}
+
+function toRequest({ grant, floor }: Step, success: Success): ITxnRequest {
+  const key = keyBytes(grant);
+  return {
+    compare: [
+      { key, target: 'Create', result: 'Equal', create_revision: String(grant.createRevision) },
+      { key, target: 'Mod', result: 'Equal', mod_revision: String(grant.modRevision) },
+      { key, target: 'Lease', result: 'Equal', lease: String(grant.lease) },
+      ...(floor?.compare ?? []),
+    ],
+    success: [...success, ...(floor?.success ?? [])],
+    failure: [{ request_range: { key } }],
+  };
+}
+
+/** Something was not as it had been seen: the key, or the floor. */
+function notApplied({ grant, floor }: Step, { header, responses }: ITxnResponse): ReleaseResult {
+  const words = `transaction compared and deleted nothing at revision ${header.revision}`;
+  const [now] = responses[0]?.response_range.kvs ?? [];
+  const changed = compare(grant, now && toKey(now), words);
+  if (changed !== undefined) return changed;
+  if (floor?.raisedTo === undefined) return unknownOutcome('the server contradicts itself', words);
+  const moved = `the floor ${floor.record} was written by somebody else meanwhile`;
+  return { ...refused(moved, 'plan again'), reply: words };
 }
 
 /** The operator's key stands where the owner's stood, so the create revision stays the same. */
 async function replace(
   link: EtcdLink,
-  grant: StoredGrant,
+  step: Step,
   hold: NonNullable<ReleaseOptions['hold']>,
-  timeoutMs: number,
 ): Promise<ReleaseResult> {
+  const { grant, timeoutMs } = step;
   const lease = await grantLease(link, hold.ttlMs, timeoutMs);
   if (lease instanceof FencepostError) {
     return refused(`no lease for the hold: ${lease.message}`, lease.hint);
   }
   const value = Buffer.from(textToBytes(hold.owner));
   const put: Success = [{ request_put: { key: keyBytes(grant), value, lease: String(lease) } }];
-  const result = await transact(link, grant, put, timeoutMs);
+  const result = await transact(link, step, put);
   const held = 'revision' in result || (await holdsKey(link, grant, result, lease));
   if (held) {
     return {
       outcome: 'released',
       woken: unknown('nobody is woken: the operator holds it'),
-      reply: `held under lease ${leaseHex(lease)}${'revision' in result ? ` since revision ${result.revision}` : ', seen after the reply was lost'}`,
-      fenceRaisedTo: undefined,
+      reply: `held under lease ${leaseHex(lease)}${'revision' in result ? ` since revision ${result.revision}` : ', seen after the reply was lost'}${floorWords(step)}`,
+      fenceRaisedTo: step.floor?.raisedTo,
     };
   }
   if (result.outcome !== 'unknown') await dropLease(link, lease, timeoutMs);

@@ -2,13 +2,11 @@
 import { known, unknown, type Known } from '../../domain/known.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
 import type { Waiter } from '../../domain/holder.ts';
-import type { ReleaseOptions, ReleasePreview } from '../../domain/release.ts';
+import type { FloorPreview, PreviewOptions, ReleasePreview } from '../../domain/release.ts';
 import { parseText } from '../../domain/text.ts';
 import type { RedisRecord, RedisRelease } from '../../conventions/convention.ts';
 import { grantPairs, readIdentity, type StoredRecord } from './identity.ts';
 import type { RedisConventions } from './recognise.ts';
-
-type How = Pick<ReleaseOptions, 'hold' | 'endSession'>;
 
 /** The layout's own plan for a record. */
 export interface ReleasePlan {
@@ -43,7 +41,7 @@ function highestToken(record: RedisRecord, fenceKey: string, fence: LockSnapshot
 export function impossible(
   conventions: RedisConventions,
   seen: LockSnapshot,
-  how: How,
+  how: PreviewOptions,
 ): { readonly reason: string; readonly remedy?: string } | undefined {
   if (seen.identity === undefined) return nothingToRelease(seen);
   const { role, replicaOf } = seen.server;
@@ -80,7 +78,7 @@ function nothingToRelease(seen: LockSnapshot): { reason: string; remedy?: string
 export function previewRelease(
   conventions: RedisConventions,
   seen: LockSnapshot,
-  how: How,
+  how: PreviewOptions,
 ): ReleasePreview {
   const no = impossible(conventions, seen, how);
   const possible = no === undefined ? { can: true as const } : { can: false as const, ...no };
@@ -107,10 +105,23 @@ export function previewRelease(
       release.fenceKey === undefined || floor === undefined
         ? undefined
         : { from: floor, to: floor + 1n, record: release.fenceKey },
+    ...(how.fenceFloor === undefined ? {} : { fenceFloor: noFloor(release) }),
     atomicity: nothing.atomicity,
     alsoFalls: known([]),
     warnings: release.warnings,
     possible,
+  };
+}
+
+/** Where a layout has a fence, the release raises that itself; where it has none, there is no last token. */
+export function noFloor({ fenceKey }: RedisRelease): FloorPreview & { readonly can: false } {
+  return {
+    can: false,
+    reason:
+      fenceKey === undefined
+        ? 'this layout gives out no tokens: there is nothing to write a floor above'
+        : `the release raises this layout's own counter, ${fenceKey}, in the same step already`,
+    remedy: 'leave --fence-floor out',
   };
 }
 

@@ -12,7 +12,7 @@ import type { RedisRecord } from '../../conventions/convention.ts';
 import { interrupted, type RedisConnection, type Sender } from './connection.ts';
 import { isRefusal, unreadable } from './errors.ts';
 import { grantBytes, readIdentity, type StoredRecord } from './identity.ts';
-import { impossible, planFor } from './preview.ts';
+import { impossible, noFloor, planFor } from './preview.ts';
 import { RecordReader } from './reader.ts';
 import type { RedisConventions } from './recognise.ts';
 import { asArray, asBuffer, asNumber } from './replies.ts';
@@ -52,6 +52,10 @@ export async function releaseLock(
   const before = compare(stored, now);
   if (before !== undefined) return before;
   const plan = planFor(stored, now);
+  if (how.fenceFloor !== undefined) {
+    const { reason, remedy } = noFloor(plan.release);
+    return refused(reason, remedy);
+  }
   if (signal.aborted) throw interrupted();
   try {
     const reply = await session.send(releaseCommand(plan, how), {

@@ -1,7 +1,7 @@
 /** What `release` prints: the plan, and what happened. */
 import { formatDuration } from '../../domain/duration.ts';
 import { valueOf } from '../../domain/known.ts';
-import type { ReleaseResult } from '../../domain/release.ts';
+import type { EndedSession, ReleaseResult } from '../../domain/release.ts';
 import type { LogResult, ReleaseReport } from '../../release/execute.ts';
 import type { ReleasePlan } from '../../release/plan.ts';
 import { shellQuote } from '../../reports/escape.ts';
@@ -59,6 +59,7 @@ function nextCommand(plan: ReleasePlan, options: ReleaseCommandOptions): string 
     ...[...request.overrides].map(([guard, why]) => `--override ${shellQuote(`${guard}=${why}`)}`),
     ...(request.holdMs === undefined ? [] : ['--hold', formatDuration(request.holdMs)]),
     ...(request.endSession ? ['--end-session'] : []),
+    ...(request.fenceFloor === undefined ? [] : ['--fence-floor', shellQuote(request.fenceFloor)]),
     '--execute',
     ...(request.interactive ? [] : ['--confirm', name]),
   ].join(' ');
@@ -117,25 +118,37 @@ function outcomeLines(plan: ReleasePlan, report: ReleaseReport): readonly string
   const lines = [heading.join('   '), ...resultLines(result)];
   if (verification !== undefined) lines.push(line('verified', verification.note));
   if (result.fenceRaisedTo !== undefined) {
-    const to = result.fenceRaisedTo.toString();
+    const floor = plan.preview.fenceFloor;
+    const at = floor?.can === true ? ` at ${floor.record}` : '';
+    const to = `${result.fenceRaisedTo.toString()}${at}`;
     const fences = 'it fences nobody unless the resource refuses smaller tokens';
     lines.push(line('fence', `raised to ${to}; ${fences}`));
   }
+  if (result.session !== undefined) lines.push(line('session', result.session.text));
   return [...lines, line('note', noteOf(result))];
 }
 
-function noteOf({ outcome }: ReleaseResult): string {
+function noteOf({ outcome, session }: ReleaseResult): string {
   switch (outcome) {
     case 'released':
     case 'foreign-removed':
-      return 'its owner has not been told; a paused process may still write';
+      return `${toldWords(session)}; a paused process may still write`;
     case 'unknown':
+      if (session !== undefined) return `the lock was released; ${toldWords(session)}`;
       return 'whether it was deleted is not known: look again with `fencepost show`';
     case 'changed-hands':
     case 'already-gone':
     case 'refused':
       return 'nothing was deleted';
   }
+}
+
+/** Only the end of its session tells an owner, and only an owner that listens. */
+function toldWords(session: EndedSession | undefined): string {
+  if (session?.ended.kind === 'unknown') return 'whether its owner was told is not known';
+  return session?.ended.value === true
+    ? 'its owner is told by the end of its session'
+    : 'its owner has not been told';
 }
 
 function outcomeWord({ outcome, verification }: ReleaseReport): string {

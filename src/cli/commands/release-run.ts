@@ -80,7 +80,7 @@ function toRequest(name: string, options: ReleaseCommandOptions, io: Io): PlanRe
     reason: options.reason === undefined ? undefined : stringToText(options.reason),
     holdMs: options.hold,
     endSession: options.endSession === true,
-    fenceFloor: options.fenceFloor,
+    fenceFloor: options.fenceFloor === undefined ? undefined : parseText(options.fenceFloor),
     observe: options.observe,
     overrides: parseOverrides(options.override ?? []),
     holdOwner: stringToText(

@@ -45,7 +45,10 @@ export const registerRelease: RegisterCommand = (program, io, setExit) => {
       durationValue,
     )
     .option('--end-session', "also end the owner's lease: separate, not atomic")
-    .option('--fence-floor <key>', 'write a floor for the fence to this key, where the target can')
+    .option(
+      '--fence-floor <key>',
+      'raise the number at this key above the fence of the lock, in the same step (etcd)',
+    )
     .addOption(
       new Option('--verify <duration>', 'look for so long afterwards')
         .argParser(durationValue)

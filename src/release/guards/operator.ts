@@ -1,5 +1,8 @@
 /** Guards about the operator and the record of what is done. */
 import { formatDuration } from '../../domain/duration.ts';
+import type { LockDetail } from '../../domain/lock.ts';
+import type { ReleasePreview } from '../../domain/release.ts';
+import type { Text } from '../../domain/text.ts';
 import type { Guard, GuardInput } from '../guard.ts';
 
 const quietMs = 10 * 60_000;
@@ -7,15 +10,7 @@ const quietMs = 10 * 60_000;
 /** G14. Whether the resource refuses older tokens cannot be seen from here. */
 export function fenceRaised({ detail, preview, request }: GuardInput): Guard {
   const base = { name: 'fence', level: 'soft' } as const;
-  if (request.fenceFloor !== undefined) {
-    return {
-      name: 'fence',
-      level: 'hard',
-      state: 'refused',
-      text: `this target cannot write a fence floor (${request.fenceFloor})`,
-      remedy: 'leave --fence-floor out and tell the resource yourself',
-    };
-  }
+  if (request.fenceFloor !== undefined) return floorWritten(request.fenceFloor, detail, preview);
   if (preview.raisesFence !== undefined) {
     const { from, to, record } = preview.raisesFence;
     return {
@@ -35,11 +30,45 @@ export function fenceRaised({ detail, preview, request }: GuardInput): Guard {
   };
 }
 
-/** G15. */
-export function ownerAsked(): Guard {
+/** A floor that was asked for is written in the step that deletes, or nothing is done. */
+function floorWritten(key: Text, { ref }: LockDetail, preview: ReleasePreview): Guard {
+  const base = { name: 'fence', level: 'hard' } as const;
+  if (key === ref.name || key.startsWith(`${ref.name}/`)) {
+    return {
+      ...base,
+      state: 'refused',
+      text: `a fence floor at ${key} would lie under the lock itself, where its contenders would take it for one of them`,
+      remedy: 'name a key that belongs to the resource',
+    };
+  }
+  const floor = preview.fenceFloor;
+  if (floor === undefined) {
+    return {
+      ...base,
+      state: 'refused',
+      text: `this target cannot write a fence floor (${key})`,
+      remedy: 'leave --fence-floor out and tell the resource yourself',
+    };
+  }
+  if (!floor.can) {
+    const { reason: text, remedy } = floor;
+    return { ...base, state: 'refused', text, ...(remedy === undefined ? {} : { remedy }) };
+  }
   return {
-    name: 'owner-asked',
-    level: 'info',
+    ...base,
+    state: 'ok',
+    text: `floor ${floor.record} will be ${floor.atLeast.toString()} or more; it fences only where the resource reads it`,
+  };
+}
+
+/** G15. */
+export function ownerAsked({ request }: GuardInput): Guard {
+  const base = { name: 'owner-asked', level: 'info' } as const;
+  if (request.endSession) {
+    return { ...base, state: 'ok', text: 'the end of its session tells the owner afterwards' };
+  }
+  return {
+    ...base,
     state: 'warn',
     text: 'the owner is not told: ask it to let go first, if it has a way to hear',
   };

@@ -14,6 +14,17 @@ function judged(change: InputChange, name: string): Pick<Guard, 'level' | 'state
   return { level: guard.level, state: guard.state };
 }
 
+const fenceFloor = stringToText('fences/eod');
+
+/** A floor that the target itself would write. */
+function floorAt(key: string): InputChange {
+  const record = stringToText(key);
+  return {
+    request: { fenceFloor: record },
+    preview: { fenceFloor: { can: true, record, atLeast: 8n } },
+  };
+}
+
 /** What makes each guard refuse: the fact, the level and the state. */
 const refusals: readonly (readonly [string, Guard['level'], Guard['state'], InputChange])[] = [
   ['right-cluster', 'soft', 'unknown', { probe: { clusterId: unknown('INFO was refused') } }],
@@ -116,7 +127,10 @@ const refusals: readonly (readonly [string, Guard['level'], Guard['state'], Inpu
     'refused',
     { detail: { mode: 'shared', holders: known([holder, holder]) } },
   ],
-  ['fence', 'hard', 'refused', { request: { fenceFloor: 'floor' } }],
+  ['fence', 'hard', 'refused', { request: { fenceFloor } }],
+  ['fence', 'hard', 'refused', { request: { fenceFloor }, preview: { fenceFloor: no } }],
+  ['fence', 'hard', 'refused', floorAt('lock:eod')],
+  ['fence', 'hard', 'refused', floorAt('lock:eod/floor')],
   ['not-again', 'soft', 'refused', { lastReleaseAgoMs: 599_000 }],
   ['name-confirmed', 'hard', 'refused', { request: { confirm: undefined } }],
   ['name-confirmed', 'hard', 'refused', { request: { confirm: 'lock:eo', interactive: true } }],
@@ -161,6 +175,13 @@ describe('guards', () => {
   test('a lock without a lease is never renewed: that proves nothing and refuses nothing', () => {
     const change = { sample: sample({ outcome: 'not-applicable' }) };
     expect(judged(change, 'no-renewal')).toEqual({ level: 'soft', state: 'warn' });
+  });
+
+  test('a floor beside the lock stands in the way of nothing, and its value is told', () => {
+    const guards = judgeGuards(guardInput(floorAt('fences/eod')));
+    expect(guards.filter(blocks)).toEqual([]);
+    const told = guards.find((guard) => guard.name === 'fence');
+    expect(told?.text).toContain('floor fences/eod will be 8 or more');
   });
 
   test('a plan without a terminal lacks no consent yet, but must name its grant', () => {
