@@ -5,6 +5,7 @@
 import type { Fence } from '../domain/fence.ts';
 import type { Holder, Waiters } from '../domain/holder.ts';
 import type { Known } from '../domain/known.ts';
+import type { Lease } from '../domain/lease.ts';
 import type { Confidence, ConventionId, LockMode, LockNote, LockState } from '../domain/lock.ts';
 import type { Text } from '../domain/text.ts';
 
@@ -67,6 +68,10 @@ export interface ZooKeeperRecord {
   readonly node: ZooKeeperChild;
   readonly cversion: number;
   readonly children: readonly ZooKeeperChild[];
+  /** The lock at which waiters queue, where the convention has a gate and it was read. */
+  readonly gate?: { readonly path: Text; readonly children: readonly ZooKeeperChild[] };
+  /** This machine's wall clock in epoch ms when read: ZooKeeper tells no time. Undefined: not noted. */
+  readonly readAtMs?: number;
 }
 
 export interface ZooKeeperChild {
@@ -76,6 +81,15 @@ export interface ZooKeeperChild {
   readonly version: number;
   /** 0n for a persistent node. */
   readonly ephemeralOwner: bigint;
+}
+
+/**
+ * How one child name reads in a layout. `sequence` is the unsigned reading of the server's counter,
+ * so it goes on growing past 2147483647.
+ */
+export interface ContenderName {
+  readonly kind: 'exclusive' | 'read' | 'write';
+  readonly sequence: number;
 }
 
 export type LockRecord = RedisRecord | EtcdRecord | ZooKeeperRecord;
@@ -88,6 +102,8 @@ export interface Decoded {
   readonly waiters: Waiters;
   readonly fence: Fence;
   readonly heldForMs: Known<number>;
+  /** Where the layout keeps a lease of its own in the record; undefined: the adapter's word counts. */
+  readonly lease?: Lease;
   readonly helpers: readonly Text[];
   readonly notes: readonly LockNote[];
   /** More exact than the convention's title, e.g. `Redisson fair lock`. */
@@ -175,18 +191,41 @@ export interface EtcdConvention extends ConventionBase<EtcdRecord> {
   readonly layout: 'prefix' | 'key';
   /** The layout must never be force-released, with the reason. */
   readonly forbidden?: string;
+  /** What a plan of a forced release says of this layout. */
+  readonly warnings?: readonly string[];
 }
 
 export interface ZooKeeperConvention extends ConventionBase<ZooKeeperRecord> {
-  /**
-   * How a child reads in this layout; undefined: not a contender. `sequence` is the unsigned
-   * reading of the server's counter, so it goes on growing past 2147483647.
-   */
-  contender(
-    child: Text,
-  ): { readonly kind: 'exclusive' | 'read' | 'write'; readonly sequence: number } | undefined;
+  /** How a child reads in this layout; undefined: not a contender. */
+  contender(child: Text): ContenderName | undefined;
+  /** Children that belong to the lock and contend for nothing, e.g. a breadcrumb. Never listed. */
+  helper?(child: Text): boolean;
   /** Names hold a GUID, so the same name can never be created again. */
   readonly uniqueNames: boolean;
+  /**
+   * A listing reads names first. Whether, by these names, it is worth reading the data as well
+   * before `matches` is asked again; undefined: names are enough to recognise and to order.
+   */
+  needsData?(names: ZooKeeperRecord): boolean;
+  /** Where the lock is called otherwise than its node: `/sem` for the permits at `/sem/leases`. */
+  nameOf?(path: Text): Text | undefined;
+  /** The inverse of `nameOf`. */
+  pathOf?(name: Text): Text;
+  /** Semaphores: another lock is taken first, so its contenders are the waiters of this one. */
+  readonly gate?: ZooKeeperGate;
   /** The layout must never be force-released, with the reason. */
   readonly forbidden?: string;
+  /** Data that frees the lock: written conditionally, as the library does, instead of deleting. */
+  readonly freedBy?: Text;
+  /** What a plan of a forced release says of this layout. */
+  readonly warnings?: readonly string[];
+}
+
+/** The gate belongs to its semaphore: it is never listed while that one is there. */
+export interface ZooKeeperGate {
+  /** Path of the gate of the semaphore at `path`. */
+  pathFor(path: Text): Text;
+  /** Path of the semaphore whose gate is at `gate`; undefined: the path is nobody's gate. */
+  semaphoreAt(gate: Text): Text | undefined;
+  contender(child: Text): ContenderName | undefined;
 }

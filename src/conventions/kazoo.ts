@@ -1,15 +1,15 @@
 /**
- * kazoo's Lock, WriteLock, ReadLock, Election and Semaphore. Contender names begin with 32 hex
- * digits of a GUID; semaphore leases are that GUID alone, without a sequence.
+ * kazoo's Lock, WriteLock, ReadLock, Election (a Lock) and Semaphore. Contender names begin with 32
+ * hex digits of a GUID; semaphore permits are that GUID alone, without a sequence. Data is the
+ * identifier that the application gave, or empty. A Lock made with `ephemeral=False` outlives its client.
  * @see python-zk/kazoo@4476a3b kazoo/recipe/lock.py
  */
-import { known, unknown } from '../domain/known.ts';
-import type { ZooKeeperConvention } from './convention.ts';
+import { parseText, type Text } from '../domain/text.ts';
+import type { ContenderName, ZooKeeperConvention } from './convention.ts';
 import { queueConvention } from './zookeeper-layout.ts';
-import { ownerOf } from './zookeeper-queue.ts';
+import { decodePermits } from './zookeeper-permits.ts';
 
-/** A read lock is blocked by lower `__lock__` nodes only; WriteLock and Lock by every lower node. */
-export const kazooLock = queueConvention({
+const queue = queueConvention({
   id: 'kazoo-lock',
   title: 'kazoo lock',
   child: /^[0-9a-f]{32}(?<kind>__r?lock__)(?<sequence>\d{10}|-\d{1,10})$/,
@@ -18,53 +18,48 @@ export const kazooLock = queueConvention({
   uniqueNames: true,
 });
 
-const leaseName = /^[0-9a-f]{32}$/;
+/** A read lock is blocked by lower `__lock__` nodes only; WriteLock and Lock by every lower node. */
+export const kazooLock: ZooKeeperConvention = {
+  ...queue,
+  decode: (record) => ({
+    ...queue.decode(record),
+    ...(record.children.some(({ name }) => queue.contender(name)?.kind === 'read')
+      ? { title: 'kazoo read/write lock' }
+      : {}),
+  }),
+};
+
+const permitName = /^[0-9a-f]{32}$/;
+const gateSuffix = '-__lock__';
 
 export const kazooSemaphore: ZooKeeperConvention = {
   id: 'kazoo-semaphore',
   title: 'kazoo semaphore',
   system: 'zookeeper',
   uniqueNames: true,
-  contender: (name) => (leaseName.test(name) ? { kind: 'exclusive', sequence: 0 } : undefined),
+  contender: permit,
+  needsData: ({ children }) => children.some(({ name }) => permitName.test(name)),
+  gate: {
+    pathFor: (path) => parseText(path + gateSuffix),
+    semaphoreAt: (gate) =>
+      gate.endsWith(gateSuffix) ? parseText(gate.slice(0, -gateSuffix.length)) : undefined,
+    contender: (child) => queue.contender(child),
+  },
   matches: (record) =>
-    record.children.some((child) => leaseName.test(child.name)) && /^\d+$/.test(record.node.data)
+    record.children.some((child) => permitName.test(child.name)) && /^\d+$/.test(record.node.data)
       ? 'high'
       : undefined,
-  decode(record) {
-    const leases = record.children
-      .filter((child) => leaseName.test(child.name))
-      .sort((a, b) => (a.czxid < b.czxid ? -1 : 1));
-    const [first] = leases;
-    return {
-      state: first === undefined ? 'free' : 'held',
-      mode: 'semaphore',
-      holders: known(
-        leases.map((node) => ({
-          owner: ownerOf(node),
-          place: unknown('the node data names no address'),
-          holds: 1,
-          record: node.name,
-        })),
-      ),
-      waiters: {
-        kind: 'unknown',
-        reason: 'waiters queue at the gate lock beside the semaphore',
-        remedy: `show ${record.path}-__lock__`,
-      },
-      fence:
-        first === undefined
-          ? { kind: 'none' }
-          : { kind: 'token', token: first.czxid, source: 'czxid' },
-      heldForMs: unknown('ZooKeeper does not record when a permit was taken'),
-      helpers: [],
-      notes: [
-        {
-          code: 'capacity',
-          severity: 'info',
-          text: `${leases.length} of ${record.node.data} permits taken`,
-        },
-      ],
-      weakOwner: false,
-    };
-  },
+  decode: (record) =>
+    decodePermits(record, {
+      contender: permit,
+      gateContender: (child) => queue.contender(child),
+      capacity: /^\d+$/.test(record.node.data)
+        ? `there are ${record.node.data}, by the node's data`
+        : 'the node does not say how many there are',
+    }),
 };
+
+/** Permits have no order of their own but that of their creation. */
+function permit(name: Text): ContenderName | undefined {
+  return permitName.test(name) ? { kind: 'exclusive', sequence: 0 } : undefined;
+}

@@ -1,8 +1,8 @@
 /**
- * Names without a GUID: ZooKeeper's own WriteLock recipe (`x-<session>-`), the .NET library's
- * `lock-`, `read-` / `write-`, and hand-made recipes. A node of the same name can be created
- * again after the parent was re-created, so a release needs the version bump.
- * @see apache/zookeeper zookeeper-recipes-lock WriteLock; madelson/DistributedLock@3da3eaf
+ * Names without a GUID: ZooKeeper's own WriteLock recipe (`x-<session>-`) and hand-made recipes. A
+ * node of the same name can be created again after the parent was re-created, so a release needs
+ * the version bump.
+ * @see apache/zookeeper zookeeper-recipes-lock WriteLock
  */
 import { queueConvention } from './zookeeper-layout.ts';
 
@@ -19,7 +19,7 @@ export const zookeeperWriteLock = queueConvention({
 
 export const bareReadWriteLock = queueConvention({
   id: 'bare-read-write',
-  title: 'read-/write- recipe (DistributedLock .NET or hand-made)',
+  title: 'hand-made read-/write- recipe',
   child: new RegExp(`^(?<kind>read|write)-${sequence}`),
   kinds: { read: 'read', write: 'write' },
   confidence: 'medium',
@@ -28,7 +28,7 @@ export const bareReadWriteLock = queueConvention({
 
 export const bareLock = queueConvention({
   id: 'bare-lock',
-  title: 'lock- recipe (DistributedLock .NET or hand-made)',
+  title: 'hand-made lock- recipe',
   child: new RegExp(`^lock-${sequence}`),
   confidence: 'medium',
   uniqueNames: false,

@@ -1,8 +1,20 @@
-/** ZooKeeper conventions, most specific first. */
+/** ZooKeeper conventions, most specific first; of two that are equally sure the first one is named. */
 import type { ZooKeeperConvention } from './convention.ts';
-import { curatorLeaderLatch, curatorMutex, curatorReadWriteLock } from './curator.ts';
+import {
+  curatorLeaderLatch,
+  curatorMutex,
+  curatorReadWriteLock,
+  curatorSemaphore,
+} from './curator.ts';
+import {
+  distributedLockMutex,
+  distributedLockReadWrite,
+  distributedLockSemaphore,
+} from './distributedlock-zookeeper.ts';
 import { goZookeeperLock } from './go-zookeeper.ts';
+import { hadoopElector } from './hadoop-elector.ts';
 import { kazooLock, kazooSemaphore } from './kazoo.ts';
+import { patroniZooKeeper } from './patroni-zookeeper.ts';
 import { plainEphemeral } from './plain-ephemeral.ts';
 import {
   bareLock,
@@ -10,17 +22,25 @@ import {
   sequentialNodes,
   zookeeperWriteLock,
 } from './plain-zookeeper.ts';
+import { shedLockZooKeeper } from './shedlock-zookeeper.ts';
 
 export const zookeeperConventions: readonly ZooKeeperConvention[] = [
   curatorMutex,
   curatorReadWriteLock,
   curatorLeaderLatch,
+  curatorSemaphore,
   goZookeeperLock,
   kazooLock,
   kazooSemaphore,
+  hadoopElector,
   zookeeperWriteLock,
-  bareReadWriteLock,
+  distributedLockMutex,
   bareLock,
+  distributedLockReadWrite,
+  bareReadWriteLock,
+  distributedLockSemaphore,
+  shedLockZooKeeper,
+  patroniZooKeeper,
   sequentialNodes,
   plainEphemeral,
 ];

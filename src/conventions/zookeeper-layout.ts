@@ -2,8 +2,8 @@
 import type { Confidence } from '../domain/lock.ts';
 import type { Text } from '../domain/text.ts';
 import { parseSequence } from '../domain/zookeeper-sequence.ts';
-import type { ZooKeeperConvention, ZooKeeperRecord } from './convention.ts';
-import { decodeQueue, type ContenderName } from './zookeeper-queue.ts';
+import type { ContenderName, ZooKeeperConvention, ZooKeeperRecord } from './convention.ts';
+import { decodeQueue } from './zookeeper-queue.ts';
 
 export interface QueueLayout {
   readonly id: string;

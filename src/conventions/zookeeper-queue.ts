@@ -8,13 +8,8 @@ import { known, unknown } from '../domain/known.ts';
 import type { LockMode, LockNote } from '../domain/lock.ts';
 import type { Text } from '../domain/text.ts';
 import { hasWrapped, inSequenceOrder } from '../domain/zookeeper-sequence.ts';
-import type { Decoded, ZooKeeperChild, ZooKeeperRecord } from './convention.ts';
-
-/** How one child name reads in a layout. */
-export interface ContenderName {
-  readonly kind: 'exclusive' | 'read' | 'write';
-  readonly sequence: number;
-}
+import type { ContenderName, Decoded, ZooKeeperChild, ZooKeeperRecord } from './convention.ts';
+import { weakness } from './owner-shape.ts';
 
 export interface Contender extends ContenderName {
   readonly node: ZooKeeperChild;
@@ -22,7 +17,7 @@ export interface Contender extends ContenderName {
 
 /** Contenders in the order of their sequence numbers, also where the counter came round. */
 export function orderContenders(
-  record: ZooKeeperRecord,
+  record: Pick<ZooKeeperRecord, 'children'>,
   read: (name: Text) => ContenderName | undefined,
 ): readonly Contender[] {
   const contenders: Contender[] = [];
@@ -58,9 +53,17 @@ export function predecessorOf(
   return self.kind === 'read' ? before.findLast((one) => one.kind !== 'read') : before.at(-1);
 }
 
+/** What Curator's Revoker writes over the data of a holder, and with it over the owner's name. */
+const revoked = '__REVOKE__';
+
 /** Node data as the owner's own word; an empty or overwritten value leaves only the node's name. */
 export function ownerOf(node: ZooKeeperChild): Text {
-  return node.data === '' || node.data === '__REVOKE__' ? node.name : node.data;
+  return node.data === '' || node.data === revoked ? node.name : node.data;
+}
+
+/** The data is a host, an address or a constant, which other holders may write alike. */
+export function isWeakOwner(node: ZooKeeperChild): boolean {
+  return node.data !== '' && node.data !== revoked && weakness(node.data) !== undefined;
 }
 
 /** Decodes a queue whose child names are read by `read`. */
@@ -73,7 +76,7 @@ export function decodeQueue(
   const [first] = holding;
   const shared = first?.kind === 'read';
   return {
-    state: first === undefined ? 'free' : stateOf(holding),
+    state: stateOf(holding),
     mode: shared ? 'shared' : ('exclusive' satisfies LockMode),
     holders: known(holding.map(toHolder)),
     waiters: { kind: 'exact', list: waiting.map((one, index) => toWaiter(one, index + 1)) },
@@ -87,16 +90,17 @@ export function decodeQueue(
     ),
     helpers: [],
     notes: queueNotes(ordered),
-    weakOwner: false,
+    weakOwner: holding.some(({ node }) => isWeakOwner(node)),
   };
 }
 
 /** A persistent contender outlives its session: nothing frees it but a deletion. */
-function stateOf(holding: readonly Contender[]): 'held' | 'no-ttl' {
+export function stateOf(holding: readonly Contender[]): 'free' | 'held' | 'no-ttl' {
+  if (holding.length === 0) return 'free';
   return holding.some((one) => one.node.ephemeralOwner === 0n) ? 'no-ttl' : 'held';
 }
 
-function toHolder(one: Contender): Holder {
+export function toHolder(one: Contender): Holder {
   return {
     owner: ownerOf(one.node),
     place: placeOf(one.node),
@@ -106,7 +110,7 @@ function toHolder(one: Contender): Holder {
   };
 }
 
-function toWaiter(one: Contender, position: number): Waiter {
+export function toWaiter(one: Contender, position: number): Waiter {
   return {
     position,
     owner: ownerOf(one.node),
@@ -118,13 +122,13 @@ function toWaiter(one: Contender, position: number): Waiter {
 const address = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]*:[0-9a-fA-F:]+)$/;
 
 /** Node data often is the client's address or host; it is the owner's claim, not the server's word. */
-function placeOf(node: ZooKeeperChild): Holder['place'] {
+export function placeOf(node: ZooKeeperChild): Holder['place'] {
   return address.test(node.data)
     ? known({ host: node.data, source: 'node data' })
     : unknown('the node data names no address', 'read the session’s client address');
 }
 
-function queueNotes(ordered: readonly Contender[]): readonly LockNote[] {
+export function queueNotes(ordered: readonly Contender[]): readonly LockNote[] {
   const notes: LockNote[] = [];
   for (const { node } of ordered) {
     if (node.ephemeralOwner === 0n) {
@@ -134,11 +138,11 @@ function queueNotes(ordered: readonly Contender[]): readonly LockNote[] {
         text: `${node.name} is persistent: it outlives its client and will never free itself`,
       });
     }
-    if (node.data === '__REVOKE__') {
+    if (node.data === revoked) {
       notes.push({
         code: 'revoke-requested',
         severity: 'info',
-        text: `${node.name}: somebody asked its holder to let go (__REVOKE__), which erased the owner's data`,
+        text: `${node.name}: somebody asked its holder to let go (${revoked}), which erased the owner's data: who it is is not known any more`,
       });
     }
   }

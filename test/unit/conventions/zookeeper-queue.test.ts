@@ -1,11 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ZooKeeperChild, ZooKeeperRecord } from '../../../src/conventions/convention.ts';
 import { curatorMutex, curatorReadWriteLock } from '../../../src/conventions/curator.ts';
-import { kazooLock, kazooSemaphore } from '../../../src/conventions/kazoo.ts';
-import { zookeeperConventions } from '../../../src/conventions/zookeeper-index.ts';
+import { kazooLock } from '../../../src/conventions/kazoo.ts';
 import { valueOf } from '../../../src/domain/known.ts';
-import { bytesToText, stringToText } from '../../../src/domain/text.ts';
+import { stringToText } from '../../../src/domain/text.ts';
 import { parseSequence } from '../../../src/domain/zookeeper-sequence.ts';
 
 function child(name: string, data: string, czxid: bigint, ephemeralOwner = 7n): ZooKeeperChild {
@@ -95,13 +93,6 @@ describe('ZooKeeper queues', () => {
     expect(decoded.waiters).toMatchObject({ kind: 'exact', list: [{ owner: 'w1' }] });
   });
 
-  test('a kazoo semaphore shows its permits taken, and waiters as unknown', () => {
-    const decoded = kazooSemaphore.decode(record([child('1'.repeat(32), 'node-1', 3n)], '2'));
-    expect(decoded.mode).toBe('semaphore');
-    expect(decoded.waiters.kind).toBe('unknown');
-    expect(decoded.notes).toMatchObject([{ text: '1 of 2 permits taken' }]);
-  });
-
   test('a persistent contender is never-ending, and said so', () => {
     const decoded = curatorMutex.decode(
       record([child(`${guid('1')}lock-0000000000`, 'a', 3n, 0n)]),
@@ -114,18 +105,5 @@ describe('ZooKeeper queues', () => {
     const name = `${guid('1')}lock-0000000000`;
     const decoded = curatorMutex.decode(record([child(name, '__REVOKE__', 3n)]));
     expect(valueOf(decoded.holders)?.[0]?.owner).toBe(name);
-  });
-
-  test('no convention throws on arbitrary names and data', () => {
-    const bytes = fc.uint8Array({ maxLength: 60 }).map(bytesToText);
-    fc.assert(
-      fc.property(fc.array(fc.tuple(bytes, bytes, fc.bigInt()), { maxLength: 6 }), (rows) => {
-        const sample = record(rows.map(([name, data, czxid]) => child(name, data, czxid, czxid)));
-        for (const convention of zookeeperConventions) {
-          convention.matches(sample);
-          convention.decode(sample);
-        }
-      }),
-    );
   });
 });

@@ -1,0 +1,74 @@
+/**
+ * The .NET library DistributedLock: a mutex of `lock-`, a reader-writer lock of `read-` and `write-`,
+ * a semaphore of `semaphore-` nodes, all without a GUID, so that hand-made recipes look the same.
+ * @see madelson/DistributedLock@3da3eaf DistributedLock.ZooKeeper
+ */
+import { unknown } from '../domain/known.ts';
+import type { Decoded, ZooKeeperConvention, ZooKeeperRecord } from './convention.ts';
+import { queueConvention } from './zookeeper-layout.ts';
+import { fenceOf } from './zookeeper-permits.ts';
+import { orderContenders, queueNotes, stateOf, toHolder, toWaiter } from './zookeeper-queue.ts';
+
+const sequence = '(?<sequence>\\d{10}|-\\d{1,10})$';
+
+export const distributedLockMutex = queueConvention({
+  id: 'distributedlock-mutex',
+  title: 'DistributedLock (.NET) mutex',
+  child: new RegExp(`^lock-${sequence}`),
+  confidence: 'medium',
+  uniqueNames: false,
+});
+
+export const distributedLockReadWrite = queueConvention({
+  id: 'distributedlock-read-write',
+  title: 'DistributedLock (.NET) reader-writer lock',
+  child: new RegExp(`^(?<kind>read|write)-${sequence}`),
+  kinds: { read: 'read', write: 'write' },
+  confidence: 'medium',
+  uniqueNames: false,
+});
+
+const places = queueConvention({
+  id: 'distributedlock-semaphore',
+  title: 'DistributedLock (.NET) semaphore',
+  child: new RegExp(`^semaphore-${sequence}`),
+  confidence: 'medium',
+  uniqueNames: false,
+});
+
+/** Holders mark their own node; whoever has not waits, whatever its place. */
+export const distributedLockSemaphore: ZooKeeperConvention = {
+  ...places,
+  needsData: (names) => places.matches(names) !== undefined,
+  decode,
+};
+
+const acquired = 'ACQUIRED';
+
+function decode(record: ZooKeeperRecord): Decoded {
+  const ordered = orderContenders(record, (name) => places.contender(name));
+  const holding = ordered.filter(({ node }) => node.data === acquired);
+  const waiting = ordered.filter(({ node }) => node.data !== acquired);
+  return {
+    state: holding.length === 0 && waiting.length > 0 ? 'orphan-waiters' : stateOf(holding),
+    mode: 'semaphore',
+    holders: {
+      kind: 'known',
+      // The mark is the same for all: only the node names its owner.
+      value: holding.map((one) => ({ ...toHolder(one), owner: one.node.name })),
+    },
+    waiters: { kind: 'exact', list: waiting.map((one, index) => toWaiter(one, index + 1)) },
+    fence: fenceOf(holding),
+    heldForMs: unknown('ZooKeeper does not record when a permit was taken'),
+    helpers: [],
+    notes: [
+      {
+        code: 'capacity',
+        severity: 'info',
+        text: `${holding.length} permits taken; how many there are is not stored on the server`,
+      },
+      ...queueNotes(ordered),
+    ],
+    weakOwner: false,
+  };
+}
