@@ -9,7 +9,7 @@ import { parseText } from '../../../src/domain/text.ts';
 import { acquire as acquireFenced } from '../../../src/protocols/redis-fenced-scripts.ts';
 import { release as releaseFenced } from '../../../src/protocols/redis-fenced-scripts.ts';
 import { openTarget, rawRedis } from '../redis/redis-seeder.ts';
-import type { NaiveRelease, ReleaseArena } from './arena.ts';
+import { keepTrying, type NaiveRelease, type ReleaseArena } from './arena.ts';
 
 /** How one layout is taken, lost and read, given the lock's name. */
 interface RedisLayout {
@@ -101,16 +101,17 @@ export async function openRedisArena(url: string, layout: RedisLayout): Promise<
   const operator = rawRedis(url);
   const expire = `if ${layout.isOwners} then return redis.call('PEXPIRE', KEYS[1], 1) end return 0`;
   return {
+    reusesName: () => true,
     backend,
     ref: (round) => ({ name: parseText(`race-lock:${layout.id}:${round}`) }),
     async take({ name }, owner) {
       if (!(await layout.tryTake(owners, name, owner))) throw new Error(`${name} is taken`);
     },
-    async lose({ name }, owner, how) {
-      if (how === 'release') await layout.release(owners, name, owner);
+    async lose({ name }, owner, { ends }) {
+      if (ends === 'release') await layout.release(owners, name, owner);
       else await owners.eval(expire, 1, layout.key(name), owner);
     },
-    tryTake: ({ name }, owner) => layout.tryTake(takers, name, owner),
+    takeNext: ({ name }, owner) => keepTrying(name, () => layout.tryTake(takers, name, owner)),
     readOwner: async ({ name }) => (await layout.readOwner(judge, name)) ?? undefined,
     naive: naiveReleases(operator, layout),
     async close() {
@@ -126,6 +127,7 @@ function naiveReleases(raw: Redis, layout: RedisLayout): readonly NaiveRelease[]
       title: 'DEL by name',
       async release({ ref }) {
         await raw.del(layout.key(ref.name));
+        return true;
       },
     },
     {
@@ -134,7 +136,9 @@ function naiveReleases(raw: Redis, layout: RedisLayout): readonly NaiveRelease[]
         const { name } = seen.ref;
         const owner = await layout.readOwner(raw, name);
         const wanted = valueOf(seen.holders)?.[0]?.owner;
-        if (owner !== null && wanted?.startsWith(owner) === true) await raw.del(layout.key(name));
+        if (owner === null || wanted?.startsWith(owner) !== true) return false;
+        await raw.del(layout.key(name));
+        return true;
       },
     },
   ];
