@@ -15,8 +15,10 @@ export interface CountingRelay {
   count(method: string): number;
   /** Does `act` while the next request of this method is on its way; the request waits for it. */
   before(method: string, act: () => Promise<unknown>): void;
-  /** The same for every request of this method. */
+  /** The same for every request of this method, until `stop`. */
   beforeEach(method: string, act: () => Promise<unknown>): void;
+  /** Ends what `beforeEach` began. */
+  stop(): void;
   close(): Promise<void>;
 }
 
@@ -64,6 +66,9 @@ export async function countingRelay(url: string): Promise<CountingRelay> {
     },
     beforeEach(method, what) {
       standing.push({ method, act: what });
+    },
+    stop() {
+      standing.length = 0;
     },
     async close() {
       await proxy.close();
