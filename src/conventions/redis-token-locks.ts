@@ -7,7 +7,7 @@ import type { Confidence } from '../domain/lock.ts';
 import { parseText, type Text } from '../domain/text.ts';
 import type { RedisConvention } from './convention.ts';
 import { oneOfSeveral, recreates, stringLock, type StringLayout } from './string-lock.ts';
-import { tokenShape, type TokenShape } from './token-shapes.ts';
+import { beginsWithToken, tokenShape, type TokenShape } from './token-shapes.ts';
 
 /** A key that starts with `prefix` and goes on, with a value of this shape. */
 function shaped(shape: TokenShape, sure: Confidence, prefix = ''): StringLayout['matches'] {
@@ -151,8 +151,7 @@ const bsmRedislock = stringLock({
   id: 'bsm-redislock',
   title: 'bsm/redislock lock',
   matches(value) {
-    if (value.length < 22) return undefined;
-    if (tokenShape(parseText(value.slice(0, 22))) !== 'url-base64-16') return undefined;
+    if (!beginsWithToken(value)) return undefined;
     // More of the same alphabet may be any longer token: metadata of another kind tells.
     return value.length === 22 || /[^A-Za-z0-9_.+/=-]/.test(value) ? 'medium' : 'low';
   },

@@ -25,6 +25,7 @@ const uuid1 = /^[0-9a-f]{12}1[0-9a-f]{3}[89ab][0-9a-f]{15}$/;
 // The last character of 16 bytes carries two bits only.
 const base64 = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
 const urlBase64 = /^[A-Za-z0-9_-]{21}[AQgw]$/;
+const urlBase64Head = /^[A-Za-z0-9_-]{21}[AQgw]/;
 const base64Of18 = /^[A-Za-z0-9+/]{24}$/;
 const alphanumeric = /^[A-Za-z0-9]+$/;
 
@@ -52,10 +53,22 @@ const rulesByLength = new Map<number, readonly Rule[]>([
   [36, [['uuid', (value) => uuid.test(value)]]],
 ]);
 
+/** The latest answer: one convention after another asks about the same value. */
+let latest: { readonly value: string; readonly shape: TokenShape | undefined } | undefined;
+
 /** Undefined: none of these. */
 export function tokenShape(value: Text | undefined): TokenShape | undefined {
   if (value === undefined) return undefined;
-  return rulesByLength.get(value.length)?.find(([, fits]) => fits(value))?.[0];
+  if (latest?.value !== value) {
+    const rules = rulesByLength.get(value.length);
+    latest = { value, shape: rules?.find(([, fits]) => fits(value))?.[0] };
+  }
+  return latest.shape;
+}
+
+/** A `url-base64-16` token, whatever follows it. */
+export function beginsWithToken(value: Text): boolean {
+  return urlBase64Head.test(value) && isMixed(value.slice(0, 22));
 }
 
 function isRandomWord(value: string): boolean {

@@ -46,12 +46,52 @@ export async function* listLocks(
   const chooser = new Chooser(world.conventions, query, tally);
   const owners = new Recent<string>();
   const pace = pacer(query.ratePerSecond, signal);
-  for (const walk of walksFor(query, world.conventions)) {
+  const chosen = chosenPages(world, chooser, {
+    walks: walksFor(query, world.conventions),
+    pace,
+    signal,
+  });
+  for await (const { locks } of ahead(chosen)) {
+    const complete = await locks;
+    if (complete.length > 0) yield describe(context, complete, owners);
+  }
+}
+
+interface ChosenPage {
+  /** In an object, because a generator waits for a promise that it yields. */
+  readonly locks: Promise<readonly Candidate[]>;
+}
+
+/** What is listed of each page; that which belongs to it is still on its way. */
+async function* chosenPages(
+  world: ListWorld,
+  chooser: Chooser,
+  { walks, pace, signal }: { walks: readonly Walk[]; pace: Pace; signal: AbortSignal },
+): AsyncGenerator<ChosenPage> {
+  for (const walk of walks) {
     for await (const page of pagesOf(world, walk, pace, signal)) {
-      const chosen = chooser.choose(page, walk);
-      const complete = await completed(world, chosen, { signal });
-      if (complete.length > 0) yield describe(context, complete, owners);
+      const locks = completed(world, chooser.choose(page, walk), { signal });
+      // Awaited a little later: a failure must not count as unhandled until then.
+      locks.catch(() => undefined);
+      yield { locks };
     }
+  }
+}
+
+/** The same items; the next one is worked out while the reader is busy with this one. */
+async function* ahead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
+  let next = items.next();
+  try {
+    for (;;) {
+      const item = await next;
+      if (item.done === true) return;
+      next = items.next();
+      yield item.value;
+    }
+  } finally {
+    // The reader stopped early, or it failed: what is still on its way is not needed.
+    next.catch(() => undefined);
+    items.return(undefined).catch(() => undefined);
   }
 }
 
@@ -85,7 +125,7 @@ function walksFor(
 async function* pagesOf(
   world: ListWorld,
   walk: Walk,
-  pace: (read: number) => Promise<void>,
+  pace: Pace,
   signal: AbortSignal,
 ): AsyncGenerator<Page> {
   const match = walk.match === undefined ? undefined : Buffer.from(textToBytes(walk.match));
@@ -276,11 +316,10 @@ class Recent<T> {
   }
 }
 
+type Pace = (read: number) => Promise<void>;
+
 /** Waits so that no more than `perSecond` are read on average since the start. */
-function pacer(
-  perSecond: number | undefined,
-  signal: AbortSignal,
-): (read: number) => Promise<void> {
+function pacer(perSecond: number | undefined, signal: AbortSignal): Pace {
   if (perSecond === undefined) return () => Promise.resolve();
   const start = performance.now();
   let total = 0;

@@ -3,7 +3,12 @@ import type { Confidence, ConventionId, Recognition } from '../../domain/lock.ts
 import { unrecognised } from '../../domain/lock.ts';
 import type { Text } from '../../domain/text.ts';
 import type { ConventionSet } from '../../conventions/convention-set.ts';
-import type { Decoded, RedisConvention, RedisRecord } from '../../conventions/convention.ts';
+import type {
+  Decoded,
+  RedisConvention,
+  RedisRecord,
+  RedisType,
+} from '../../conventions/convention.ts';
 import { looksLikeData, weakness } from '../../conventions/owner-shape.ts';
 import { plainRedis } from '../../conventions/plain-redis.ts';
 
@@ -39,13 +44,25 @@ function claimsOf(
   conventions: readonly RedisConvention[],
 ): readonly Claim[] {
   const claims: Claim[] = [];
-  for (const convention of conventions) {
-    if (!convention.types.includes(record.type)) continue;
+  for (const convention of ofType(conventions, record.type)) {
     const confidence =
       convention === plainRedis ? plainConfidence(record, isLockName) : convention.matches(record);
     if (confidence !== undefined) claims.push({ convention, confidence });
   }
   return claims;
+}
+
+type ByType = Partial<Record<RedisType, readonly RedisConvention[]>>;
+const indexes = new WeakMap<readonly RedisConvention[], ByType>();
+
+/** Those that can be of this type. Sorted out once: a listing asks for each of a million keys. */
+function ofType(
+  conventions: readonly RedisConvention[],
+  type: RedisType,
+): readonly RedisConvention[] {
+  let index = indexes.get(conventions);
+  if (index === undefined) indexes.set(conventions, (index = {}));
+  return (index[type] ??= conventions.filter(({ types }) => types.includes(type)));
 }
 
 interface Claim {
