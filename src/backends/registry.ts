@@ -21,12 +21,15 @@ export async function openBackend(target: Target, options: BackendOptions): Prom
       const { openZooKeeperBackend } = await import('./zookeeper/zookeeper-backend.ts');
       return openZooKeeperBackend(target, options);
     }
-    case 'redis-sentinel':
+    case 'redis-sentinel': {
+      const { openSentinelBackend } = await import('./redis/redis-backend.ts');
+      return openSentinelBackend(target, options);
+    }
     case 'redis-cluster':
     case 'redlock':
       throw new UsageError(`${displayTarget(target)}: ${target.kind} is not supported yet`, {
         code: 'not-supported-yet',
-        hint: 'point fencepost at a single server with redis://host:port',
+        hint: 'point fencepost at a single server with redis://host:port, or at sentinels',
         definite: true,
       });
   }

@@ -59,6 +59,12 @@ export interface ServerView {
   readonly endpoint: string;
   /** Role in the field's word: `primary`, `replica`, `leader`, `follower`, `standalone` … */
   readonly role: Known<string>;
+  /** Who named this server, e.g. `Sentinel mymaster, 3 of 3 agree`. */
+  readonly via?: string;
+  /** What speaks against trusting this answer, e.g. that the sentinels disagree. */
+  readonly doubts?: readonly string[];
+  /** Redis Cluster: the hash slot of the lock. */
+  readonly slot?: number;
   /** Set on a replica: whose, and whether its link is up. */
   readonly replicaOf?: {
     readonly primary: string;

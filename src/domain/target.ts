@@ -44,6 +44,21 @@ export interface Target {
   readonly path: string;
   /** ZooKeeper: AdminServer ports, one for all members or one each in their order. Empty: 8080. */
   readonly adminPorts: readonly number[];
+  /** Sentinel and Cluster: where an address that the servers announce is reached from here. */
+  readonly natMap: readonly NatEntry[];
+}
+
+export interface NatEntry {
+  readonly announced: Endpoint;
+  readonly reachable: Endpoint;
+}
+
+/** Where an announced address is reached from here: as mapped, else as announced. */
+export function reachableAt(target: Target, announced: Endpoint): Endpoint {
+  const entry = target.natMap.find(
+    (one) => one.announced.host === announced.host && one.announced.port === announced.port,
+  );
+  return entry?.reachable ?? announced;
 }
 
 const schemes: Readonly<Record<string, { kind: BackendKind; port: number; tls: boolean }>> = {
@@ -68,7 +83,7 @@ const tlsParams = {
 } as const;
 
 /**
- * Parses `scheme://[user[:password]@]host[:port][,host…][/path][?ca=FILE&cert=FILE&key=FILE&servername=NAME&admin=PORTS]`.
+ * Parses `scheme://[user[:password]@]host[:port][,host…][/path][?ca=FILE&cert=FILE&key=FILE&servername=NAME&admin=PORTS&nat=ANNOUNCED~REACHABLE]`.
  * An `@` behind the host must be written %40: unescaped it may end a password that holds a `/`,
  * and half a password would be taken for a port and a path, and be shown.
  * @throws {UsageError} `bad-target`, naming what is wrong; a password is never in the message
@@ -77,13 +92,9 @@ export function parseTarget(url: string): Target {
   const { scheme, credentials, hosts, path, query } = splitUrl(url);
   const [username, password] = splitCredentials(credentials, url);
   const endpoints = parseEndpoints(hosts, scheme, url);
-  const { tls, adminPorts } = parseOptions(query, url);
-  if (!scheme.tls && tls !== undefined) {
-    throw bad(
-      `"${redactUrl(url)}" has TLS options on a clear-text scheme`,
-      'use the TLS form of the scheme, such as rediss:// or etcds://',
-    );
-  }
+  const given = parseOptions(query, url);
+  checkOptions(given, scheme, url);
+  const { tls, adminPorts, natMap } = given;
   return {
     kind: scheme.kind,
     endpoints,
@@ -92,6 +103,7 @@ export function parseTarget(url: string): Target {
     password,
     path: decode(path, url),
     adminPorts,
+    natMap,
   };
 }
 
@@ -141,23 +153,57 @@ function parseEndpoints(
 interface UrlOptions {
   readonly tls: TlsOptions | undefined;
   readonly adminPorts: readonly number[];
+  readonly natMap: readonly NatEntry[];
 }
 
 function parseOptions(query: string, url: string): UrlOptions {
   const tls: Record<string, string> = {};
   let adminPorts: readonly number[] = [];
+  const natMap: NatEntry[] = [];
   for (const [name, value] of new URLSearchParams(query)) {
     const field = tlsParam(name);
     if (field !== undefined) tls[field] = value;
     else if (name === 'admin') adminPorts = value.split(',').map((port) => parsePort(port, url));
+    else if (name === 'nat') natMap.push(parseNat(value, url));
     else {
       throw bad(
         `"${redactUrl(url)}" has an unknown option "${name}"`,
-        `known options: ${[...Object.keys(tlsParams), 'admin'].join(', ')}`,
+        `known options: ${[...Object.keys(tlsParams), 'admin', 'nat'].join(', ')}`,
       );
     }
   }
-  return { tls: Object.keys(tls).length === 0 ? undefined : tls, adminPorts };
+  return { tls: Object.keys(tls).length === 0 ? undefined : tls, adminPorts, natMap };
+}
+
+function parseNat(text: string, url: string): NatEntry {
+  const [announced, reachable, ...more] = text.split('~');
+  if (announced === undefined || reachable === undefined || more.length > 0) {
+    throw bad(
+      `"${redactUrl(url)}" has nat=${text}`,
+      'write nat=10.0.0.1:6379~localhost:16379: the announced address, then the reachable one',
+    );
+  }
+  const endpoint = (part: string): Endpoint => parseEndpoint(part, 6379, url);
+  return { announced: endpoint(announced), reachable: endpoint(reachable) };
+}
+
+function checkOptions(
+  { tls, natMap }: UrlOptions,
+  scheme: { readonly kind: BackendKind; readonly tls: boolean },
+  url: string,
+): void {
+  if (!scheme.tls && tls !== undefined) {
+    throw bad(
+      `"${redactUrl(url)}" has TLS options on a clear-text scheme`,
+      'use the TLS form of the scheme, such as rediss:// or etcds://',
+    );
+  }
+  if (natMap.length > 0 && scheme.kind !== 'redis-sentinel' && scheme.kind !== 'redis-cluster') {
+    throw bad(
+      `"${redactUrl(url)}" has nat= on a target that announces no addresses`,
+      'nat= is for redis+sentinel:// and redis+cluster://',
+    );
+  }
 }
 
 function tlsParam(name: string): string | undefined {

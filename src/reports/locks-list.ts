@@ -141,8 +141,13 @@ function count(amount: number, noun: string): string {
   return `${amount.toLocaleString('en')} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
-/** One sentence when the answer came from a replica; undefined when it did not. */
-export function replicaWarning(server: ServerView): string | undefined {
+/** Sentences that must be read before the answer is believed: it came from a replica, or is in doubt. */
+export function serverWarnings(server: ServerView): readonly string[] {
+  const replica = replicaWarning(server);
+  return [...(replica === undefined ? [] : [replica]), ...(server.doubts ?? [])];
+}
+
+function replicaWarning(server: ServerView): string | undefined {
   const replica = server.replicaOf;
   if (replica === undefined) return undefined;
   const heardS = valueOf(replica.lastHeardS);

@@ -7,7 +7,7 @@ import type { RenewalSample } from '../domain/lease.ts';
 import type { Liveness, LivenessVerdict } from '../domain/liveness.ts';
 import type { LockDetail } from '../domain/lock.ts';
 import { endedWord, fenceRecordOwner } from './locks-history.ts';
-import { replicaWarning } from './locks-list.ts';
+import { serverWarnings } from './locks-list.ts';
 import {
   fenceWord,
   knownWord,
@@ -41,10 +41,12 @@ const labelCells = 11;
 /** Lines without line breaks. */
 export async function showText(shown: ShownLock, paint: Paint): Promise<readonly string[]> {
   const { lock } = shown;
-  const warning = replicaWarning(lock.server);
   return [
     heading(lock, paint),
-    ...(warning === undefined ? [] : block('warning', [paint.warn(warning)])),
+    ...block(
+      'warning',
+      serverWarnings(lock.server).map((line) => paint.warn(line)),
+    ),
     ...block('server', [serverSentence(lock)]),
     ...block('owner', holderLines(lock)),
     ...block('lease', [leaseLine(lock)]),
@@ -85,7 +87,10 @@ function heading(lock: LockDetail, paint: Paint): string {
 
 function serverSentence({ server }: LockDetail): string {
   const role = valueOf(server.role);
-  return `${server.endpoint}, ${role ?? (server.role.kind === 'unknown' ? `role ${unknownSentence(server.role)}` : '')}`;
+  const word =
+    role ?? (server.role.kind === 'unknown' ? `role ${unknownSentence(server.role)}` : '');
+  const slot = server.slot === undefined ? '' : `, slot ${server.slot}`;
+  return `${server.endpoint}, ${word}${slot}${server.via === undefined ? '' : ` (${server.via})`}`;
 }
 
 function holderLines(lock: LockDetail): readonly string[] {

@@ -9,6 +9,7 @@ import { Interrupted, UsageError } from '../../domain/errors.ts';
 import {
   displayEndpoint,
   displayTarget,
+  type Endpoint,
   type Target,
   type TlsOptions,
 } from '../../domain/target.ts';
@@ -56,29 +57,41 @@ export interface Session extends Sender {
   readonly number: number;
 }
 
+/** Finds out where the server is now. @throws {TargetError} when nobody knows */
+export type Locate = (signal: AbortSignal) => Promise<Endpoint>;
+
 /** Opens when first used, and again after it broke. Holds no more than one socket. */
 export class RedisConnection implements Sender {
   readonly display: string;
-  /** `host:port`. */
-  readonly endpoint: string;
   readonly database: number;
+  readonly #locate: Locate;
   readonly #target: Target;
   readonly #options: BackendOptions;
-  readonly #tls: TlsFiles | undefined;
+  readonly #tls: ((host: string) => TlsFiles) | undefined;
+  #endpoint: Endpoint;
   #current: { readonly session: Session; readonly client: RedisClient } | undefined;
   #opening: Promise<Session> | undefined;
   #count = 0;
   #closed = false;
 
-  /** @throws {UsageError} on a database that is no number, or an unreadable TLS file */
-  constructor(target: Target, options: BackendOptions) {
+  /**
+   * @param locate asked for the server before every connect; default: the target's first endpoint
+   * @throws {UsageError} on a database that is no number, or an unreadable TLS file
+   */
+  constructor(target: Target, options: BackendOptions, locate?: Locate) {
+    const [first] = target.endpoints;
     this.#target = target;
     this.#options = options;
+    this.#locate = locate ?? (() => Promise.resolve(first));
+    this.#endpoint = first;
     this.display = displayTarget(target);
-    this.endpoint = displayEndpoint(target.endpoints[0]);
     this.database = parseDatabase(target);
-    this.#tls =
-      target.tls === undefined ? undefined : tlsOptions(target.tls, target.endpoints[0].host);
+    this.#tls = target.tls === undefined ? undefined : tlsOptions(target.tls);
+  }
+
+  /** `host:port` of the present connection, or of the last one. */
+  get endpoint(): string {
+    return displayEndpoint(this.#endpoint);
   }
 
   /** The present connection, or a new one. */
@@ -86,7 +99,7 @@ export class RedisConnection implements Sender {
     if (signal.aborted) throw interrupted();
     if (this.#closed) throw toFencepostError(new Error('closed'), this.#context('connect'));
     if (this.#current?.client.status === 'ready') return this.#current.session;
-    this.#opening ??= this.#open().finally(() => {
+    this.#opening ??= this.#open(signal).finally(() => {
       this.#opening = undefined;
     });
     return raceAbort(this.#opening, signal);
@@ -106,7 +119,8 @@ export class RedisConnection implements Sender {
     this.#current = undefined;
   }
 
-  async #open(): Promise<Session> {
+  async #open(signal: AbortSignal): Promise<Session> {
+    this.#endpoint = await this.#locate(signal);
     const { client, cause } = this.#client();
     const commands = handshake(this.#target, this.database, this.#options.clientName);
     const at = this.#context('connect');
@@ -135,11 +149,11 @@ export class RedisConnection implements Sender {
   }
 
   #client(): { client: RedisClient; cause: () => Error | undefined } {
-    const { host, port } = this.#target.endpoints[0];
+    const { host, port } = this.#endpoint;
     const client: RedisClient = new Redis({
       host,
       port,
-      ...(this.#tls === undefined ? {} : { tls: this.#tls }),
+      ...(this.#tls === undefined ? {} : { tls: this.#tls(host) }),
       // RESP2: every server speaks it, HELLO is not needed, and no reply here gains by RESP3.
       protocol: 2,
       lazyConnect: true,
@@ -324,7 +338,8 @@ interface TlsFiles {
   readonly servername: string;
 }
 
-function tlsOptions(tls: TlsOptions, host: string): TlsFiles {
+/** Reads the files at once, so that a wrong name is told before anything is sent. */
+function tlsOptions(tls: TlsOptions): (host: string) => TlsFiles {
   const read = (file: string): Buffer => {
     try {
       return readFileSync(file);
@@ -337,10 +352,13 @@ function tlsOptions(tls: TlsOptions, host: string): TlsFiles {
       });
     }
   };
-  return {
+  const files = {
     ...(tls.caFile === undefined ? {} : { ca: read(tls.caFile) }),
     ...(tls.certFile === undefined ? {} : { cert: read(tls.certFile) }),
     ...(tls.keyFile === undefined ? {} : { key: read(tls.keyFile) }),
-    servername: tls.serverName ?? (/^[\d.]+$|:/.test(host) ? '' : host),
   };
+  return (host) => ({
+    ...files,
+    servername: tls.serverName ?? (/^[\d.]+$|:/.test(host) ? '' : host),
+  });
 }

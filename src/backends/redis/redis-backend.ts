@@ -1,9 +1,11 @@
-/** The Redis adapter: one standalone server, primary or replica. Wires the parts of this folder. */
-import type { Target } from '../../domain/target.ts';
+/** The Redis adapter: one server, named by its address or by sentinels. Wires the parts of this folder. */
+import type { Endpoint, Target } from '../../domain/target.ts';
 import { ConventionSet } from '../../conventions/convention-set.ts';
 import { redisConventions } from '../../conventions/redis-index.ts';
 import type { Backend, BackendOptions } from '../backend.ts';
-import { valueOf } from '../../domain/known.ts';
+import { known, valueOf } from '../../domain/known.ts';
+import type { ServerView } from '../../domain/lock.ts';
+import type { Probe } from '../../domain/probe.ts';
 import { RedisConnection } from './connection.ts';
 import { flatten } from './flatten.ts';
 import { lockHistory } from './history.ts';
@@ -12,26 +14,42 @@ import { listLocks } from './list.ts';
 import { previewRelease } from './preview.ts';
 import { probeServer } from './probe.ts';
 import { RecordReader } from './reader.ts';
-import type { RedisConventions } from './recognise.ts';
 import { releaseLock } from './release.ts';
+import { agreement, doubts, health, Sentinels, type SentinelView } from './sentinel.ts';
 import { readServerFacts, toServerView } from './server-view.ts';
 import { sampleLease } from './sample.ts';
 import type { SnapshotContext } from './snapshot.ts';
 
 /** Opens nothing yet: the first request connects. @throws {UsageError} on a bad database or TLS file */
 export function openRedisBackend(target: Target, options: BackendOptions): Promise<Backend> {
-  const conventions = new ConventionSet(options.conventions?.redis ?? [], redisConventions);
-  return Promise.resolve(redisBackend(new RedisConnection(target, options), conventions));
+  return Promise.resolve(redisBackend(new RedisConnection(target, options), options, undefined));
 }
 
-function redisBackend(connection: RedisConnection, conventions: RedisConventions): Backend {
+/**
+ * Opens nothing yet. Every new connection goes to whom the sentinels name then.
+ * @throws {UsageError} when the target names no primary, or on a bad TLS file
+ */
+export function openSentinelBackend(target: Target, options: BackendOptions): Promise<Backend> {
+  const sentinels = new Sentinels(target, options);
+  const located = async (signal: AbortSignal): Promise<Endpoint> =>
+    (await sentinels.ask(signal)).primary;
+  const connection = new RedisConnection({ ...target, path: '' }, options, located);
+  return Promise.resolve(redisBackend(connection, options, sentinels));
+}
+
+function redisBackend(
+  connection: RedisConnection,
+  options: BackendOptions,
+  sentinels: Sentinels | undefined,
+): Backend {
+  const conventions = new ConventionSet(options.conventions?.redis ?? [], redisConventions);
   const reader = new RecordReader(connection);
   const context = async (signal: AbortSignal): Promise<SnapshotContext> => {
     const facts = await readServerFacts(connection, { signal });
     return {
       database: connection.database,
       runId: valueOf(facts.runId),
-      server: toServerView(connection, facts),
+      server: { ...toServerView(connection, facts), ...named(await sentinels?.ask(signal)) },
     };
   };
   const world = async (signal: AbortSignal): Promise<InspectWorld> => ({
@@ -55,7 +73,11 @@ function redisBackend(connection: RedisConnection, conventions: RedisConventions
       return { locks: flatten(locks), tally };
     },
     inspect: async (ref, signal) => inspectLock(await world(signal), ref),
-    probe: (signal) => probeServer(connection, signal),
+    async probe(signal) {
+      const found = await probeServer(connection, signal);
+      const view = await sentinels?.ask(signal);
+      return view === undefined ? found : { ...found, ...seenBySentinels(found, view) };
+    },
     history: (ref, signal) => lockHistory(() => world(signal), ref),
     sample: (seen, forMs, signal, onProgress) =>
       sampleLease({ connection, reader, conventions, signal }, seen, forMs, onProgress),
@@ -63,7 +85,24 @@ function redisBackend(connection: RedisConnection, conventions: RedisConventions
     release: (seen, how, signal) => releaseLock({ connection, conventions }, seen, how, signal),
     close() {
       connection.close();
+      sentinels?.close();
       return Promise.resolve();
     },
+  };
+}
+
+/** What the sentinels add to the view of the server. */
+function named(view: SentinelView | undefined): Pick<ServerView, 'via' | 'doubts'> {
+  return view === undefined ? {} : { via: agreement(view), doubts: doubts(view) };
+}
+
+function seenBySentinels(found: Probe, view: SentinelView): Partial<Probe> {
+  const ownWord = found.healthy;
+  const topology = valueOf(found.topology) ?? 'primary';
+  return {
+    topology: known(`${topology} (${agreement(view)})`),
+    server: { ...found.server, ...named(view) },
+    // The server's own no first: it knows of a failover before the sentinels agree on one.
+    healthy: ownWord.kind === 'known' && !ownWord.value.can ? ownWord : known(health(view)),
   };
 }

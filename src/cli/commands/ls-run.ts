@@ -3,7 +3,7 @@ import type { Backend, Listing, LockQuery } from '../../backends/backend.ts';
 import { exitCodes, type ExitCode } from '../../domain/errors.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
 import { parseText } from '../../domain/text.ts';
-import { replicaWarning, summaryLines, type ListSummary } from '../../reports/locks-list.ts';
+import { serverWarnings, summaryLines, type ListSummary } from '../../reports/locks-list.ts';
 import { needsAttention } from '../../reports/locks-words.ts';
 import { reportError } from '../exit.ts';
 import type { Io } from '../io.ts';
@@ -89,11 +89,10 @@ async function listOne(backend: Backend, query: LockQuery, context: ListContext)
   const ticker = setInterval(() => {
     progress.show(`${listing.tally.read.toLocaleString('en')} records read…`);
   }, 500);
-  let warned = false;
+  const warned = new Set<string>();
   try {
     for await (const lock of listing.locks) {
-      if (!warned) warnOfReplica(lock, context);
-      warned = true;
+      warnOfServer(lock, warned, context);
       if (options.state?.includes(lock.state) === false) continue;
       if (totals.full()) break;
       totals.count(lock);
@@ -106,11 +105,20 @@ async function listOne(backend: Backend, query: LockQuery, context: ListContext)
   }
 }
 
-function warnOfReplica(lock: LockSnapshot, { io, progress }: ListContext): void {
-  const warning = replicaWarning(lock.server);
-  if (warning === undefined) return;
-  progress.clear();
-  io.err(`${warning}\n`);
+/** Once for each sentence: it is true of many rows. */
+function warnOfServer(
+  lock: LockSnapshot,
+  warned: Set<string>,
+  { io, progress }: ListContext,
+): void {
+  const { replicaOf, doubts } = lock.server;
+  if (replicaOf === undefined && doubts === undefined) return;
+  for (const warning of serverWarnings(lock.server)) {
+    if (warned.has(warning)) continue;
+    warned.add(warning);
+    progress.clear();
+    io.err(`${warning}\n`);
+  }
 }
 
 /** Counters over all targets. */
