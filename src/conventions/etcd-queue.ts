@@ -7,7 +7,7 @@ import { known, unknown } from '../domain/known.ts';
 import type { LockNote } from '../domain/lock.ts';
 import { parseText, stringToText, type Text } from '../domain/text.ts';
 import type { Decoded, EtcdKey, EtcdRecord } from './convention.ts';
-import { placeInValue } from './owner-shape.ts';
+import { placeInValue, weakness } from './owner-shape.ts';
 
 /** A lease id as etcdctl prints it. */
 export function leaseHex(lease: bigint): Text {
@@ -51,8 +51,26 @@ export function decodeQueue(record: EtcdRecord): Decoded {
     ...common(first),
     holders: known(first === undefined ? [] : [holderOf(first, ownerInQueue(first))]),
     waiters: { kind: 'exact', list: others.map(waiterOf) },
-    notes: [...record.keys].flatMap(leaseNotes),
+    notes: [...nameNotes(record.name), ...[...record.keys].flatMap(leaseNotes)],
+    weakOwner: first !== undefined && isWeakOwner(first),
   };
+}
+
+/** Go appends a slash to whatever name it is given: `a` and `a/` are two locks. */
+function nameNotes(name: Text): LockNote[] {
+  if (!name.endsWith('/')) return [];
+  return [
+    {
+      code: 'trailing-slash',
+      severity: 'info',
+      text: `"${name}" ends with a slash: it and "${name.replace(/\/+$/, '')}" are two locks`,
+    },
+  ];
+}
+
+/** A proposal or value that other holders may write alike. */
+function isWeakOwner({ value }: EtcdKey): boolean {
+  return value !== '' && weakness(value) !== undefined;
 }
 
 /** Reads a single key whose owner token is `owner`. */
@@ -63,12 +81,13 @@ export function decodeKey(record: EtcdRecord, owner: OwnerToken, waiters: Waiter
     holders: known(key === undefined ? [] : [holderOf(key, owner)]),
     waiters,
     notes: key?.lease === 0n ? [immortal(key)] : [],
+    weakOwner: key !== undefined && isWeakOwner(key),
   };
 }
 
 function common(
   holder: EtcdKey | undefined,
-): Pick<Decoded, 'state' | 'mode' | 'fence' | 'heldForMs' | 'helpers' | 'weakOwner'> {
+): Pick<Decoded, 'state' | 'mode' | 'fence' | 'heldForMs' | 'helpers'> {
   return {
     state: holder === undefined ? 'free' : holder.lease === 0n ? 'no-ttl' : 'held',
     mode: 'exclusive',
@@ -81,8 +100,6 @@ function common(
       'write the time of the grant into the owner value',
     ),
     helpers: [],
-    // A release compares revisions, which no two grants share, whatever their owners wrote.
-    weakOwner: false,
   };
 }
 

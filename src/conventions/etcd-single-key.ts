@@ -1,7 +1,7 @@
 /** Layouts in which one etcd key is the lock: no queue, and whoever creates it first has it. */
-import { known, type Known } from '../domain/known.ts';
+import { known, unknown, type Known } from '../domain/known.ts';
 import type { OwnerPlace, Waiters } from '../domain/holder.ts';
-import { stringToText, textToBytes, type Text } from '../domain/text.ts';
+import { parseText, stringToText, textToBytes, type Text } from '../domain/text.ts';
 import type { Decoded, EtcdConvention, EtcdKey, EtcdRecord } from './convention.ts';
 import { decodeKey, isOnOwnLease, leaseHex } from './etcd-queue.ts';
 
@@ -85,18 +85,27 @@ export const shedLockEtcd: EtcdConvention = {
   title: 'ShedLock',
   system: 'etcd',
   layout: 'key',
+  warnings: [
+    'a key may outlive its run: with lockAtLeastFor ShedLock leaves it there under a short lease',
+  ],
   matches(record) {
     const key = onlyKey(record);
     if (key === undefined || !shedLockValue.test(key.value)) return undefined;
     return key.key.startsWith('shedlock:') ? 'high' : 'medium';
   },
   decode(record) {
-    const host = stringToText(shedLockValue.exec(record.keys[0]?.value ?? '')?.[2] ?? '');
-    return withPlace(decodeKey(record, host, polled), known({ host, source: 'value' }));
+    const [, since = '', name = ''] = shedLockValue.exec(record.keys[0]?.value ?? '') ?? [];
+    const host = parseText(name);
+    const decoded = withPlace(decodeKey(record, host, polled), known({ host, source: 'value' }));
+    return {
+      ...decoded,
+      heldForMs: unknown(`since ${since} by the owner's own clock, and etcd tells no time`),
+    };
   },
 };
 
-const patroniKey = /^\/(?:[^/]+\/)+leader$/;
+/** `optime/leader` is a position that the leader writes, not the leader. */
+const patroniKey = /^\/(?:[^/]+\/)*(?!optime\/)[^/]+\/leader$/;
 
 /** Patroni's leader key: its cluster fails over when it goes. @see patroni de6b22c: patroni/dcs/etcd3.py */
 export const patroniEtcd: EtcdConvention = {
@@ -105,7 +114,7 @@ export const patroniEtcd: EtcdConvention = {
   system: 'etcd',
   layout: 'key',
   forbidden:
-    'this is the leader key of a Patroni cluster: deleting it makes PostgreSQL fail over; use patronictl',
+    'this looks like the leader key of a Patroni cluster: deleting it makes PostgreSQL fail over; use patronictl, or name the layout with --convention if it is none',
   matches(record) {
     const key = onlyKey(record);
     if (key === undefined || key.value === '' || !patroniKey.test(key.key)) return undefined;

@@ -4,6 +4,7 @@
  */
 import type { OwnerPlace } from '../domain/holder.ts';
 import { known, unknown, type Known } from '../domain/known.ts';
+import type { LockNote } from '../domain/lock.ts';
 import { stringToText, type Text } from '../domain/text.ts';
 
 /** What a random token never is, and other layouts write for every holder alike. */
@@ -30,6 +31,18 @@ export function weakness(value: Text): string | undefined {
     return constants.find(([shape]) => shape.test(value))?.[1] ?? 'is a constant';
   }
   return hasRandomRun(value) ? undefined : value.length < 16 ? 'is short' : 'looks like a name';
+}
+
+/**
+ * For layouts whose release compares the record itself (revisions, czxid): the owner value is only
+ * a name, and other holders may write the same one.
+ */
+export function sharedOwnerNote(compared: string): LockNote {
+  return {
+    code: 'owner-not-unique',
+    severity: 'info',
+    text: `the owner value is a name, not a token: other holders may write the same; a release compares ${compared}`,
+  };
 }
 
 /**

@@ -11,6 +11,7 @@ import { bytesToText, textToBytes } from '../../domain/text.ts';
 import type { EtcdLink } from '../../clients/etcd/link.ts';
 import type { EtcdKey } from '../../conventions/convention.ts';
 import { leaseHex } from '../../conventions/etcd-queue.ts';
+import { sharedOwnerNote } from '../../conventions/owner-shape.ts';
 import { findLock, type Found } from './find.ts';
 import { readLeases, type LeaseState } from './leases.ts';
 import { prefixRange } from './range.ts';
@@ -32,13 +33,23 @@ export async function inspectLock(
   const leases = record.keys.map(({ lease }) => lease);
   const states = await readLeases(link, leases, { keys: true, signal });
   const blockers = await olderKeyNotes(link, found, signal);
-  const snapshot = toSnapshot(context, record, recognised, states, [...notes, ...blockers]);
+  const snapshot = toSnapshot(context, record, recognised, states, [
+    ...notes,
+    ...blockers,
+    ...ownerNotes(found),
+  ]);
   const holder = holderOf(record);
   return {
     ...withoutGetters(snapshot),
     evidence: evidenceOf(snapshot, holder, states),
     facts: factsOf(found, holder),
   };
+}
+
+function ownerNotes({ record, recognised }: Found): readonly LockNote[] {
+  return recognised?.convention.decode(record).weakOwner === true
+    ? [sharedOwnerNote('revisions, which no two grants share')]
+    : [];
 }
 
 /** A spread reads the lazy identity; here somebody will want it. */

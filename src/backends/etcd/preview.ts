@@ -60,9 +60,16 @@ export function previewRelease(
     atomicity:
       'one transaction: create revision, modification revision and lease are compared in the step that deletes',
     alsoFalls: how.endSession === true ? fallsWithLease(seen) : known([]),
-    warnings: warnings(grant, how),
+    warnings: [...warnings(grant, how), ...layoutWarnings(conventions, grant)],
     possible,
   };
+}
+
+function layoutWarnings(
+  conventions: EtcdConventions,
+  grant: StoredGrant | undefined,
+): readonly string[] {
+  return grant === undefined ? [] : (conventions.byId(grant.convention).warnings ?? []);
 }
 
 function conditionOf(grant: StoredGrant): string {
