@@ -9,6 +9,7 @@ import { textToBytes } from '../domain/text.ts';
 import { definiteCodes } from '../clients/etcd/errors.ts';
 import { EtcdLink, interrupted, type Call } from '../clients/etcd/link.ts';
 import { openWatch, type Watch } from '../clients/etcd/watch.ts';
+import { failureOf } from './failure.ts';
 import type { Grant, ProtocolContext, Reply, WireFormat, WireRequest } from './protocol.ts';
 
 /** Codes of the clients' own refusals and of etcd's: the request surely had no effect. */
@@ -50,9 +51,7 @@ export async function sendOnce<T>(link: EtcdLink, call: Call<T>): Promise<Reply<
 
 /** @throws whatever is no FencepostError */
 export function failure(error: unknown): Reply<never> {
-  if (!(error instanceof FencepostError)) throw error;
-  const outcome = error.definite && definiteCodes.includes(error.code) ? 'fail' : 'unknown';
-  return { outcome, code: error.code, detail: error.message };
+  return failureOf(error, definiteCodes);
 }
 
 /** One transaction. `held`: whether its comparisons held. */

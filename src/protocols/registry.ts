@@ -32,6 +32,16 @@ const protocols: Readonly<Record<string, Entry>> = {
     fenced: false,
     load: async () => (await import('./etcd-single-key.ts')).etcdSingleKey,
   },
+  'zookeeper-sequential': {
+    targets: ['zookeeper'],
+    fenced: true,
+    load: async () => (await import('./zookeeper-sequential.ts')).zooKeeperSequential,
+  },
+  'zookeeper-plain-ephemeral': {
+    targets: ['zookeeper'],
+    fenced: false,
+    load: async () => (await import('./zookeeper-plain-ephemeral.ts')).zooKeeperPlainEphemeral,
+  },
 };
 
 /** Every protocol id, for help and matrices. */

@@ -9,6 +9,7 @@ export const zooKeeperCodes = {
   noNode: -101,
   noAuth: -102,
   badVersion: -103,
+  nodeExists: -110,
   notEmpty: -111,
   sessionExpired: -112,
 } as const;
