@@ -22,19 +22,26 @@ export function portsFolder(): string {
   return join(tmpdir(), `fencepost-ports-${String(userInfo().uid)}`);
 }
 
-const prefix = 'fencepost-lab-';
+/** The folder of every lab is called so. */
+export const labFolderPrefix = 'fencepost-lab-';
+const inMemory = '/dev/shm';
 /** etcd allocates 128 MB a member before its first write. */
 const roomWantedBytes = 1024 ** 3;
 
 /** Makes the folder of one lab: in memory where there is room, since servers wait for every fsync. */
 export function makeLabFolder(): string {
-  const parent = hasRoom('/dev/shm') && freemem() > 2 * roomWantedBytes ? '/dev/shm' : tmpdir();
-  return mkdtempSync(join(parent, prefix));
+  const parent = hasRoom(inMemory) && freemem() > 2 * roomWantedBytes ? inMemory : tmpdir();
+  return mkdtempSync(join(parent, labFolderPrefix));
+}
+
+/** Where folders of labs may be. */
+export function labFolderParents(): readonly string[] {
+  return [inMemory, tmpdir()];
 }
 
 /** Removes a lab's folder. @throws {InternalError} for any folder that is not one */
 export function removeLabFolder(folder: string): void {
-  if (!basename(folder).startsWith(prefix)) {
+  if (!basename(folder).startsWith(labFolderPrefix)) {
     throw new InternalError(`"${folder}" is not the folder of a lab`, { code: 'not-a-lab-folder' });
   }
   // A killed server may still finish a write into it: retry on ENOTEMPTY.

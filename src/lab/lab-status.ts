@@ -1,17 +1,27 @@
 /** What runs: every lab of this user with the state of its servers; and which of them to take down. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { UsageError } from '../domain/errors.ts';
 import { nearestName } from '../domain/nearest.ts';
 import type { Environment } from './folders.ts';
 import { isRunning } from './kill.ts';
 import type { LabInfo } from './lab.ts';
 import { printableSpec } from './lab-spec.ts';
-import { describeRecord, listRecords, recordFile, removeLab, type LabRecord } from './records.ts';
+import {
+  describeRecord,
+  listRecords,
+  readRecord,
+  recordFile,
+  removeLab,
+  type LabRecord,
+} from './records.ts';
+
+const startingPollMs = 50;
 
 export interface LabStatus extends LabInfo {
   readonly folder: string;
   readonly ageMs: number;
   /** `partly`: some of its servers were killed. */
-  readonly state: 'running' | 'partly' | 'stopped';
+  readonly state: 'starting' | 'running' | 'partly' | 'stopped';
 }
 
 /** All labs, oldest first. */
@@ -21,11 +31,14 @@ export async function labStatus(env: Environment, now: Date): Promise<readonly L
 
 async function statusOf(record: LabRecord, now: Date): Promise<LabStatus> {
   const running = await Promise.all(record.servers.map((server) => isRunning(server)));
-  const state = running.every((each) => !each)
-    ? 'stopped'
-    : running.length === record.spec.members && running.every(Boolean)
-      ? 'running'
-      : 'partly';
+  const state =
+    record.starting !== undefined
+      ? 'starting'
+      : running.every((each) => !each)
+        ? 'stopped'
+        : running.length === record.spec.members && running.every(Boolean)
+          ? 'running'
+          : 'partly';
   const ageMs = now.getTime() - new Date(record.startedAt).getTime();
   const spec = printableSpec(record.spec);
   return { ...describeRecord(record), spec, folder: record.folder, ageMs, state };
@@ -34,16 +47,34 @@ async function statusOf(record: LabRecord, now: Date): Promise<LabStatus> {
 /**
  * Stops labs and removes them: the one of this id; without an id the only one, or with `all` every
  * one that was started by `lab up`. Those of a run end with the run and are stopped by id only.
+ * One that is being started is waited for: removed under its starter, it could leave a server.
  * @returns the ids of what was stopped
  * @throws {UsageError} `unknown-lab`, or `which-lab` when several run and none was named
  */
 export async function stopLabs(
   env: Environment,
   which: { readonly id: string | undefined; readonly all: boolean },
+  signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const chosen = choose(listRecords(env), which);
-  for (const record of chosen) await removeLab(recordFile(env, record.id), record);
-  return chosen.map(({ id }) => id);
+  const stopped: string[] = [];
+  for (const { id } of choose(listRecords(env), which)) {
+    const file = recordFile(env, id);
+    const record = await whenStarted(file, signal);
+    // Its start failed meanwhile, which removes it.
+    if (record === undefined) continue;
+    await removeLab(file, record);
+    stopped.push(id);
+  }
+  return stopped;
+}
+
+async function whenStarted(file: string, signal: AbortSignal): Promise<LabRecord | undefined> {
+  for (;;) {
+    signal.throwIfAborted();
+    const record = readRecord(file);
+    if (record?.starting === undefined || !(await isRunning(record.starting))) return record;
+    await delay(startingPollMs);
+  }
 }
 
 function choose(

@@ -24,10 +24,12 @@ async function main(file: string): Promise<void> {
     pauseMs = lookSoonMs;
     wake();
   });
+  let record = readRecord(file);
   for (;;) {
-    if (!existsSync(file)) return;
-    const record = readRecord(file);
-    if (record?.owner !== undefined && !(await isRunning(record.owner))) {
+    // A record that is gone may have been removed with its state folder: the lab is still there.
+    record = readRecord(file) ?? record;
+    if (record === undefined || !(existsSync(file) || existsSync(record.folder))) return;
+    if (record.owner !== undefined && !(await isRunning(record.owner))) {
       await removeLab(file, record);
       return;
     }

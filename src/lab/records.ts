@@ -23,7 +23,7 @@ import { isRunning, killLabProcesses } from './kill.ts';
 import type { LabInfo } from './lab.ts';
 import { releasePorts } from './ports.ts';
 
-const identity = z.object({ pid: z.int().positive(), startTime: z.string() });
+export const identityShape = z.object({ pid: z.int().positive(), startTime: z.string() });
 
 const recordShape = z.object({
   schemaVersion: z.literal(1),
@@ -39,7 +39,9 @@ const recordShape = z.object({
   folder: z.string(),
   startedAt: z.string(),
   /** Absent for a lab that outlives its command. */
-  owner: identity.optional(),
+  owner: identityShape.optional(),
+  /** Who is starting it; absent once every server serves. */
+  starting: identityShape.optional(),
   ports: z.array(z.int()),
   servers: z.array(
     z.object({
@@ -119,20 +121,23 @@ export function describeRecord(record: LabRecord): LabInfo {
  * its ports and its record. Idempotent, and safe to be done by two at once.
  */
 export async function removeLab(file: string, record: LabRecord): Promise<void> {
+  // Servers may have been started since the record was read.
+  const servers = [...record.servers, ...(readRecord(file)?.servers ?? [])];
   // Workers first: they must never see their servers go, and a stopped one must not be resumed.
-  const groups = [...adoptedProcesses(record.folder), ...record.servers];
+  const groups = [...adoptedProcesses(record.folder), ...servers];
   await killLabProcesses(groups, record.folder);
   removeLabFolder(record.folder);
   releasePorts(record.ports);
   rmSync(file, { force: true });
 }
 
-/** Removes labs whose run was killed, and records of labs that a reboot took away. */
+/** Removes labs whose run or starter was killed, and records of labs that a reboot took away. */
 export async function removeAbandonedLabs(env: Environment): Promise<readonly LabRecord[]> {
   const removed: LabRecord[] = [];
   for (const record of listRecords(env)) {
-    const ownerEnded = record.owner !== undefined && !(await isRunning(record.owner));
-    if (!ownerEnded && existsSync(record.folder)) continue;
+    const keeper = record.owner ?? record.starting;
+    const keeperEnded = keeper !== undefined && !(await isRunning(keeper));
+    if (!keeperEnded && existsSync(record.folder)) continue;
     await removeLab(recordFile(env, record.id), record);
     removed.push(record);
   }

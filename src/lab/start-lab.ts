@@ -11,6 +11,7 @@ import type { LabCertificates } from './certificates.ts';
 import { planEtcd } from './etcd.ts';
 import { makeLabFolder, type Environment } from './folders.ts';
 import { identify, killGroup } from './kill.ts';
+import { noteStarter } from './leftovers.ts';
 import type { Lab, LabServer, LabSpec } from './lab.ts';
 import type { LabPlan, LabSite, ServerPlan } from './plan.ts';
 import { reservePort } from './ports.ts';
@@ -82,8 +83,9 @@ async function startOnce(spec: LabSpec, options: StartOptions): Promise<Lab> {
     ports.push(reserved);
     return reserved;
   };
-  const owner = options.owner === 'nobody' ? undefined : await identify(process.pid);
   const file = recordFile(env, id);
+  const self = await identify(process.pid);
+  if (self !== undefined) noteStarter(folder, self, file);
   const record: LabRecord = {
     schemaVersion: 1,
     id,
@@ -91,7 +93,8 @@ async function startOnce(spec: LabSpec, options: StartOptions): Promise<Lab> {
     target: '',
     folder,
     startedAt: new Date().toISOString(),
-    ...(owner === undefined ? {} : { owner }),
+    ...(self === undefined || options.owner === 'nobody' ? {} : { owner: self }),
+    ...(self === undefined ? {} : { starting: self }),
     ports,
     servers: [],
   };
@@ -164,6 +167,8 @@ class RunningLab implements Lab {
     await Promise.all(this.#plan.servers.map((server) => this.#untilReady(server, signal)));
     await this.#plan.join?.();
     await waitUntilTogether(this.#plan, signal);
+    this.#record = { ...this.#record, starting: undefined };
+    this.#save();
   }
 
   async kill(name: string): Promise<void> {

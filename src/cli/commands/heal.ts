@@ -11,17 +11,21 @@ export const registerHeal: RegisterCommand = (program, io, setExit) => {
     .command('heal')
     .summary('undo what an interrupted run left behind')
     .description(
-      'Undo what interrupted runs left behind: stopped workers, keys, schemas. Runs that still go\n' +
-        'on are not touched. A password for the target is read from FENCEPOST_PASSWORD.',
+      'Undo what interrupted runs left behind: stopped workers, keys, schemas, servers of the lab.\n' +
+        'Runs that still go on are not touched. A password for the target is read from\n' +
+        'FENCEPOST_PASSWORD.',
     );
   addOutputOption(command, ['table', 'json']).action(async (options: { output: string }) => {
     const { heal } = await import('../../chaos/heal.ts');
     const password = io.env['FENCEPOST_PASSWORD'];
     const runs = await heal(io.env, password === undefined ? undefined : new Secret(password));
+    const { tidyLabs } = await import('../../lab/leftovers.ts');
+    const labs = await tidyLabs(io.env);
+    for (const line of labs) io.err(`fencepost: ${line}\n`);
     if (options.output === 'json') {
       await io.out(`${toJsonText({ schemaVersion: 1, runs })}\n`);
     } else {
-      if (runs.length === 0) io.err('fencepost: nothing to heal\n');
+      if (runs.length === 0 && labs.length === 0) io.err('fencepost: nothing to heal\n');
       for (const { runId, undone, left } of runs) {
         const lines = [
           ...undone.map((what) => `${runId}  undone  ${what}`),

@@ -14,7 +14,7 @@ import {
   printableSpec,
 } from '../../lab/lab-spec.ts';
 import { labStatus, stopLabs, type LabStatus } from '../../lab/lab-status.ts';
-import { removeAbandonedLabs } from '../../lab/records.ts';
+import { tidyLabs } from '../../lab/leftovers.ts';
 import { startLab } from '../../lab/start-lab.ts';
 import type { Io } from '../io.ts';
 import { addOutputOption } from '../output.ts';
@@ -104,7 +104,7 @@ function registerDown(lab: Command, io: Io): void {
         });
       }
       await tidy(io);
-      const stopped = await stopLabs(io.env, { id, all: options.all === true });
+      const stopped = await stopLabs(io.env, { id, all: options.all === true }, io.signal);
       if (stopped.length === 0) io.err('fencepost: no lab runs\n');
       for (const each of stopped) io.err(`fencepost: stopped ${each}\n`);
     });
@@ -123,9 +123,7 @@ function registerStatus(lab: Command, io: Io): void {
 
 /** What killed runs left is removed by whichever lab command comes next. */
 async function tidy(io: Io): Promise<void> {
-  for (const { id } of await removeAbandonedLabs(io.env)) {
-    io.err(`fencepost: removed lab ${id}, whose run is gone\n`);
-  }
+  for (const line of await tidyLabs(io.env)) io.err(`fencepost: ${line}\n`);
 }
 
 function json(value: object): string {
