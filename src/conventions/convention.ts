@@ -118,7 +118,19 @@ export interface RedisRelease {
   readonly alsoDelete: readonly Text[];
   /** Counter raised before the delete; never deleted. */
   readonly fenceKey: Text | undefined;
-  readonly publish: readonly { readonly channel: Text; readonly message: string }[];
+  readonly publish: readonly RedisMessage[];
+  /** Commands on its helpers, in order, before anybody is told. */
+  readonly tidy?: readonly RedisTidy[];
+  /**
+   * A queue whose members may have given up: heads whose time has passed are dropped (LPOP, ZREM),
+   * and the head that is then first is told on `channel:<head>`.
+   */
+  readonly queue?: {
+    readonly list: Text;
+    readonly deadlines: Text;
+    readonly channel: Text;
+    readonly message: string;
+  };
   /** List pushes that wake blocked waiters: DEL key, LPUSH value, PEXPIRE ttlMs. */
   readonly push: readonly { readonly key: Text; readonly value: string; readonly ttlMs: number }[];
   readonly warnings: readonly string[];
@@ -134,6 +146,40 @@ export interface RedisRelease {
   };
   /** The layout must never be force-released (counters, Patroni). */
   readonly forbidden?: string;
+}
+
+/** `count`: what the last INCRBY of `tidy` gave. Sharded: sent by SPUBLISH too, where the server can. */
+export interface RedisMessage {
+  readonly channel: Text;
+  readonly message: string | { readonly put: 'count' };
+  readonly sharded?: true;
+  /** Only when nobody holds it any more. */
+  readonly when?: 'emptied';
+}
+
+/** `DELIF`: deletes the key if its value is the argument. */
+export interface RedisTidy {
+  readonly command: 'DELIF' | 'INCRBY' | 'PEXPIRE' | 'ZREM';
+  readonly key: Text;
+  readonly argument: Text;
+  /** Only when nobody holds it any more, or only when somebody does. Default: always. */
+  readonly when?: 'emptied' | 'remaining';
+}
+
+/** What a release compares and takes away: the whole key, or one holder's part of it. */
+export interface RedisGrant {
+  readonly key: Text;
+  readonly type: 'string' | 'hash' | 'zset' | 'set';
+  /** The value; or field, value, field, value …; or members. All of it must be there unchanged. */
+  readonly want: readonly Text[];
+  /** Hash: no field besides may be there. */
+  readonly exact: boolean;
+  /** Taken away when others stay; undefined: the key goes. */
+  readonly part?: {
+    readonly remove: readonly Text[];
+    /** Fields that hold nothing by themselves: when only they are left, the key goes. */
+    readonly idle: readonly Text[];
+  };
 }
 
 /** `string`: the owner token is the value. `hash`: these fields. */
@@ -183,7 +229,14 @@ export interface RedisConvention extends ConventionBase<RedisRecord> {
   /** The key of the lock that people call `name`, where they differ; the inverse of `nameOf`. */
   keyOf?(name: Text): Text;
   nameOf?(key: Text): Text | undefined;
-  release(record: RedisRecord, decoded: Decoded): RedisRelease;
+  /**
+   * Layouts with several holders, or whose grant is in a helper: the part of `holder`, as
+   * `Holder.owner` shows it; without it the only one. Undefined: it holds nothing, or it is not
+   * clear which of several is meant.
+   */
+  grantOf?(record: RedisRecord, holder: Text | undefined): RedisGrant | undefined;
+  /** `holder` as in `grantOf`. */
+  release(record: RedisRecord, decoded: Decoded, holder?: Text): RedisRelease;
 }
 
 export interface EtcdConvention extends ConventionBase<EtcdRecord> {

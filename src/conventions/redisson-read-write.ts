@@ -10,9 +10,11 @@ import { parseText, stringToText, type Text } from '../domain/text.ts';
 import type {
   Decoded,
   RedisConvention,
+  RedisGrant,
   RedisRecord,
   RedisRelease,
   RedisSibling,
+  RedisTidy,
 } from './convention.ts';
 import { holdCount, prefixed, suffixed } from './redisson-names.ts';
 
@@ -34,7 +36,7 @@ export const redissonReadWrite: RedisConvention = {
   },
   siblings: (record) => [
     ...holdersOf(record)
-      .slice(0, most.holders)
+      .filter((holder) => holder.timed)
       .flatMap((holder) => timeoutKeys(record.key, holder))
       .map((key) => ({ key, what: 'key' as const })),
     { key: prefixed(channelPrefix, record.key), what: 'channel' },
@@ -46,6 +48,7 @@ export const redissonReadWrite: RedisConvention = {
     return parseText(/^\{([^{]+)\}$/.exec(match[1])?.[1] ?? match[1]);
   },
   decode,
+  grantOf,
   release,
 };
 
@@ -53,6 +56,8 @@ interface Hold {
   readonly owner: Text;
   readonly holds: number;
   readonly mode: 'read' | 'write';
+  /** Its times were asked for. */
+  readonly timed: boolean;
 }
 
 function holdersOf(record: RedisSibling): Hold[] {
@@ -62,7 +67,12 @@ function holdersOf(record: RedisSibling): Hold[] {
     if (name === modeField || holds === undefined || !name.includes(':')) continue;
     const writes = name.endsWith(writeSuffix);
     const owner = writes ? parseText(name.slice(0, -writeSuffix.length)) : name;
-    list.push({ owner, holds, mode: writes ? 'write' : 'read' });
+    list.push({
+      owner,
+      holds,
+      mode: writes ? 'write' : 'read',
+      timed: list.length < most.holders,
+    });
   }
   return list;
 }
@@ -77,7 +87,7 @@ function timeoutKeys(name: Text, holder: Hold): Text[] {
 function decode(record: RedisRecord): Decoded {
   const holders = holdersOf(record);
   const channel = record.siblings.get(prefixed(channelPrefix, record.key))?.subscribers;
-  const expired = holders.filter((one) => leaseOf(record, one)?.kind === 'unknown');
+  const expired = holders.filter((one) => hasRunOut(leaseOf(record, one)));
   return {
     state: record.ttlMs === undefined ? 'no-ttl' : 'held',
     mode: record.fields?.get(modeField) === 'read' ? 'shared' : 'exclusive',
@@ -120,27 +130,73 @@ function toHolder(record: RedisRecord, one: Hold): Holder {
 /** A reader's own lease: the longest of its holds. Undefined for a writer: the record's counts. */
 function leaseOf(record: RedisRecord, one: Hold): Lease | undefined {
   if (one.mode === 'write') return undefined;
-  const left = timeoutKeys(record.key, one).map((key) => record.siblings.get(key)?.ttlMs ?? -1);
-  const ttlMs = Math.max(...left);
-  return ttlMs < 0
-    ? { kind: 'unknown', reason: 'its own time has run out' }
-    : { kind: 'ttl', ttlMs, grantedMs: unknown('not recorded') };
+  if (!one.timed) return { kind: 'unknown', reason: 'its own time was not read: too many holders' };
+  const left = timeoutKeys(record.key, one).map((key) => record.siblings.get(key)?.ttlMs ?? 0);
+  return { kind: 'ttl', ttlMs: Math.max(...left), grantedMs: unknown('not recorded') };
 }
 
-function release(record: RedisRecord): RedisRelease {
-  const holders = holdersOf(record);
-  const several = new Set(holders.map((one) => one.owner)).size > 1;
+function hasRunOut(lease: Lease | undefined): boolean {
+  return lease?.kind === 'ttl' && lease.ttlMs <= 0;
+}
+
+function ownersOf(record: RedisSibling): readonly Text[] {
+  return [...new Set(holdersOf(record).map((one) => one.owner))];
+}
+
+/** The only owner has the whole record; one of several its own fields. */
+function grantOf(record: RedisRecord, holder: Text | undefined): RedisGrant | undefined {
+  const owners = ownersOf(record);
+  const owner = holder ?? (owners.length === 1 ? owners[0] : undefined);
+  if (owner === undefined || !owners.includes(owner)) return undefined;
+  const whole = owners.length === 1;
+  const pairs = [...(record.fields ?? [])]
+    .filter(([name]) => whole || name === owner || name === `${owner}${writeSuffix}`)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const grant = { key: record.key, type: 'hash', want: pairs.flat(), exact: whole } as const;
+  return whole
+    ? grant
+    : { ...grant, part: { remove: pairs.map(([name]) => name), idle: [modeField] } };
+}
+
+function release(record: RedisRecord, _: Decoded, holder?: Text): RedisRelease {
+  const all = holdersOf(record);
+  const alone = new Set(all.map((one) => one.owner)).size === 1;
+  const [mine, others] = [
+    all.filter((one) => alone || one.owner === holder),
+    all.filter((one) => !alone && one.owner !== holder),
+  ];
   return {
-    alsoDelete: [...record.siblings.values()]
-      .filter((one) => one.type === 'string')
-      .map((one) => one.key),
+    alsoDelete: mine
+      .flatMap((one) => timeoutKeys(record.key, one))
+      .filter((key) => record.siblings.has(key)),
     fenceKey: undefined,
-    publish: [{ channel: prefixed(channelPrefix, record.key), message: '1' }],
+    publish: [
+      {
+        channel: prefixed(channelPrefix, record.key),
+        message: '1',
+        sharded: true,
+        when: 'emptied',
+      },
+    ],
+    tidy: remainingLease(record, others),
     push: [],
-    warnings: [],
+    warnings: alone ? [] : ['the others stay; writers wait until the last of them is gone'],
     hold: { as: 'nothing', reason: 'a read/write lock cannot be replaced in one step' },
-    ...(several
-      ? { forbidden: 'several readers hold it, and one of them cannot be released by itself yet' }
-      : {}),
   };
+}
+
+/** The record then lasts as long as the longest of those who stay, as the library leaves it. */
+function remainingLease(record: RedisRecord, others: readonly Hold[]): readonly RedisTidy[] {
+  const left = others.map((one) => leaseOf(record, one));
+  if (left.some((lease) => lease?.kind !== 'ttl')) return [];
+  const longestMs = Math.max(0, ...left.map((lease) => (lease?.kind === 'ttl' ? lease.ttlMs : 0)));
+  if (longestMs === 0 || longestMs >= (record.ttlMs ?? Infinity)) return [];
+  return [
+    {
+      command: 'PEXPIRE',
+      key: record.key,
+      argument: stringToText(String(longestMs)),
+      when: 'remaining',
+    },
+  ];
 }

@@ -39,8 +39,9 @@ export const redisson: RedisConvention = {
     // The latch's name ends in a request id: `redisson_unlock_latch:{name}:<id>`.
     return nameAfterPrefix(latchPrefix, dropLastPart(key));
   },
-  keysMatching: (pattern) => [prefixed(queuePrefix, pattern)],
-  outlives: (helper) => helper.startsWith(`${queuePrefix}:`),
+  keysMatching: (pattern) => [prefixed(queuePrefix, pattern), prefixed(timeoutPrefix, pattern)],
+  outlives: (helper) =>
+    helper.startsWith(`${queuePrefix}:`) || helper.startsWith(`${timeoutPrefix}:`),
   decode,
   release,
 };
@@ -51,7 +52,7 @@ function dropLastPart(key: Text): Text {
 }
 
 function matches(record: RedisRecord): Confidence | undefined {
-  if (record.type === 'none') return queueOf(record).length > 0 ? 'high' : undefined;
+  if (record.type === 'none') return isLeftover(record) ? 'high' : undefined;
   const entries = [...(record.fields ?? [])];
   const [first] = entries;
   if (first === undefined || entries.length > 1) return undefined;
@@ -62,6 +63,24 @@ function matches(record: RedisRecord): Confidence | undefined {
   return record.ttlMs === undefined ? 'low' : 'medium';
 }
 
+/** Nobody holds it, and something of it is there: a queue, its times, a token, or somebody asleep. */
+function isLeftover(record: RedisRecord): boolean {
+  return isOrphaned(record) || record.siblings.has(prefixed(tokenPrefix, record.key));
+}
+
+function isOrphaned(record: RedisRecord): boolean {
+  const left = [queuePrefix, timeoutPrefix].some((prefix) =>
+    record.siblings.has(prefixed(prefix, record.key)),
+  );
+  return left || sleepers(record) > 0;
+}
+
+/** Subscribers of the lock's channel, as far as they were counted. */
+function sleepers({ key, siblings }: RedisRecord): number {
+  const subscribers = siblings.get(prefixed(channelPrefix, key))?.subscribers;
+  return (subscribers && valueOf(subscribers)) ?? 0;
+}
+
 function queueOf(record: RedisRecord): readonly { readonly member: Text }[] {
   return record.siblings.get(prefixed(queuePrefix, record.key))?.members ?? [];
 }
@@ -70,16 +89,9 @@ function decode(record: RedisRecord): Decoded {
   const queue = queueOf(record);
   const token = record.siblings.get(prefixed(tokenPrefix, record.key))?.value;
   const fair = queue.length > 0 || record.siblings.has(prefixed(timeoutPrefix, record.key));
-  const held = record.type !== 'none';
   const waiters = fair ? fairWaiters(record) : subscribed(record);
   return {
-    state: held
-      ? record.ttlMs === undefined
-        ? 'no-ttl'
-        : 'held'
-      : queue.length > 0
-        ? 'orphan-waiters'
-        : 'free',
+    state: stateOf(record),
     mode: 'exclusive',
     holders: known(
       [...(record.fields ?? [])].map(([owner, count]) => ({
@@ -97,7 +109,7 @@ function decode(record: RedisRecord): Decoded {
     helpers: [...record.siblings.values()]
       .filter((one) => one.subscribers === undefined)
       .map((one) => one.key),
-    notes: notesOf(waiters, held),
+    notes: notesOf(record, waiters),
     title: fair
       ? 'Redisson fair lock'
       : token === undefined
@@ -105,6 +117,11 @@ function decode(record: RedisRecord): Decoded {
         : 'Redisson fenced lock',
     weakOwner: false,
   };
+}
+
+function stateOf(record: RedisRecord): Decoded['state'] {
+  if (record.type !== 'none') return record.ttlMs === undefined ? 'no-ttl' : 'held';
+  return isOrphaned(record) ? 'orphan-waiters' : 'free';
 }
 
 function fenceOf(token: Text | undefined): Fence {
@@ -149,33 +166,58 @@ function fairWaiters(record: RedisRecord): Waiters {
 
 const staleNote = 'gave up: its time in the queue has passed';
 
-function notesOf(waiters: Waiters, held: boolean): LockNote[] {
+function notesOf(record: RedisRecord, waiters: Waiters): LockNote[] {
+  const held = record.type !== 'none';
   const head = waiters.kind === 'exact' ? waiters.list[0] : undefined;
-  if (head?.note !== staleNote) return [];
-  return [
-    {
-      code: 'dead-waiter',
-      severity: 'warn',
-      text: held
-        ? 'the first waiter in the queue gave up; the next contender removes it'
-        : 'a dead waiter is at the head of the queue; the next contender removes it',
-    },
-  ];
+  if (head?.note === staleNote) {
+    return [
+      {
+        code: 'dead-waiter',
+        severity: 'warn',
+        text: held
+          ? 'the first waiter in the queue gave up; the next contender removes it'
+          : 'a dead waiter is at the head of the queue; the next contender removes it',
+      },
+    ];
+  }
+  return held || !isOrphaned(record) ? [] : [orphanNote(record, head)];
+}
+
+/** What would unblock those who wait although nobody holds it. */
+function orphanNote({ key }: RedisRecord, head: Waiter | undefined): LockNote {
+  const channel = prefixed(channelPrefix, key);
+  const wake = head === undefined ? channel : `${channel}:${head.owner ?? ''}`;
+  return {
+    code: 'orphan-waiters',
+    severity: 'warn',
+    text: `nobody holds it and somebody waits: PUBLISH ${wake} 0 wakes ${head === undefined ? 'them' : 'the head of the queue'}, or the next contender takes it`,
+  };
 }
 
 function release(record: RedisRecord): RedisRelease {
   const channel = prefixed(channelPrefix, record.key);
-  const head = queueOf(record)[0]?.member;
+  const list = prefixed(queuePrefix, record.key);
   const token = prefixed(tokenPrefix, record.key);
+  const fair = record.siblings.has(list);
   return {
     alsoDelete: [],
     fenceKey: record.siblings.has(token) ? token : undefined,
     // The fair lock's waiters listen each on a channel of its own.
-    publish: [
-      { channel: head === undefined ? channel : parseText(`${channel}:${head}`), message: '0' },
-    ],
+    publish: fair ? [] : [{ channel, message: '0', sharded: true }],
+    ...(fair
+      ? {
+          queue: {
+            list,
+            deadlines: prefixed(timeoutPrefix, record.key),
+            channel,
+            message: '0',
+          },
+        }
+      : {}),
     push: [],
-    warnings: head === undefined ? [] : ['the queue is left as it is: only its head is woken'],
+    warnings: fair
+      ? ['the queue is left as it is but for heads that gave up: only its head is woken']
+      : [],
     hold: { as: 'hash', fields: [[{ put: 'owner' }, { text: stringToText('1') }]] },
   };
 }

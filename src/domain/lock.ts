@@ -29,6 +29,8 @@ export interface Recognition {
 export interface LockRef {
   readonly name: Text;
   readonly convention?: ConventionId;
+  /** Of several holders that share it, the one that is meant, as `Holder.owner` shows it. */
+  readonly holder?: Text;
 }
 
 export type LockState =

@@ -1,6 +1,6 @@
 /**
- * The identity of a grant on Redis: the whole record as it was read. A release compares the value
- * or every field of it in the step that deletes. Two successive grants with the same constant owner
+ * The identity of a grant on Redis: the whole record as it was read, and whose part of it is meant.
+ * A release compares that part in the step that deletes (grant.ts). Two successive grants with the same constant owner
  * are the same bytes, so they have the same identity: conventions warn of such owners.
  */
 import { createHash } from 'node:crypto';
@@ -10,6 +10,7 @@ import type { IdentityRecord, LockIdentity } from '../../domain/lock.ts';
 import { parseText, type Text } from '../../domain/text.ts';
 import { unknown } from '../../domain/known.ts';
 import type { RedisConvention, RedisRecord, RedisSibling } from '../../conventions/convention.ts';
+import { grantBytes } from './grant.ts';
 import type { RedisConventions } from './recognise.ts';
 
 const text = z.string().transform(parseText);
@@ -26,6 +27,7 @@ const stored = sibling.extend({
   database: z.number(),
   runId: z.string().optional(),
   convention: z.string(),
+  holder: text.optional(),
   siblings: z.array(sibling),
 });
 
@@ -36,29 +38,14 @@ export interface StoredRecord {
   readonly runId: string | undefined;
   readonly convention: RedisConvention;
   readonly record: RedisRecord;
+  /** Whose part of it is meant, where several hold it. */
+  readonly holder?: Text;
 }
 
 /** Where and how a grant was read. */
 export interface GrantSource {
   readonly database: number;
   readonly runId: string | undefined;
-}
-
-/** Field and value pairs that a release compares; sorted, because a hash has no order. */
-export function grantPairs(
-  record: RedisSibling,
-  convention: RedisConvention,
-): readonly (readonly [Text, Text])[] {
-  const { grantFields } = convention;
-  return [...(record.fields ?? [])]
-    .filter(([name]) => grantFields === undefined || grantFields.includes(name))
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-}
-
-/** What a release compares, as one string. Equal strings are the same grant. */
-export function grantBytes(record: RedisSibling, convention: RedisConvention): string {
-  const { key, type: kind, value = null } = record;
-  return JSON.stringify([key, kind, value, grantPairs(record, convention)]);
 }
 
 /**
@@ -70,15 +57,23 @@ class RedisIdentity implements LockIdentity {
   readonly #source: GrantSource;
   readonly #convention: RedisConvention;
   readonly #record: RedisRecord;
+  readonly #holder: Text | undefined;
 
-  constructor(source: GrantSource, convention: RedisConvention, record: RedisRecord) {
+  constructor(
+    source: GrantSource,
+    convention: RedisConvention,
+    record: RedisRecord,
+    holder: Text | undefined,
+  ) {
     this.#source = source;
     this.#convention = convention;
     this.#record = record;
+    this.#holder = holder;
   }
 
   get expect(): string {
-    const bytes = `${this.#source.database} ${grantBytes(this.#record, this.#convention)}`;
+    const grant = grantBytes(this.#record, this.#convention, this.#holder) ?? '';
+    const bytes = `${this.#source.database} ${grant}`;
     return `r1.${createHash('sha256').update(bytes).digest('hex').slice(0, 8)}`;
   }
 
@@ -90,6 +85,7 @@ class RedisIdentity implements LockIdentity {
         database,
         runId,
         convention: this.#convention.id,
+        holder: this.#holder,
         ...plain(this.#record),
         siblings: siblings.filter((one) => one.subscribers === undefined).map(plain),
       }),
@@ -106,8 +102,9 @@ export function toIdentity(
   source: GrantSource,
   convention: RedisConvention,
   record: RedisRecord,
+  holder?: Text,
 ): LockIdentity {
-  return new RedisIdentity(source, convention, record);
+  return new RedisIdentity(source, convention, record, holder);
 }
 
 function plain(one: RedisSibling): Record<string, unknown> {
@@ -132,11 +129,12 @@ export function readIdentity(
       definite: true,
     });
   }
-  const { database, runId, convention, siblings, ...own } = parsed.data;
+  const { database, runId, convention, holder, siblings, ...own } = parsed.data;
   return {
     database,
     runId,
     convention: conventions.byId(convention),
+    ...(holder === undefined ? {} : { holder }),
     record: {
       system: 'redis',
       ...revive(own),

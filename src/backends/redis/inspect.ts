@@ -39,7 +39,10 @@ export async function inspectLock(
   const found = await findLock(world, ref);
   if (found === undefined) return undefined;
   const { record, recognised, idle, notes } = found;
-  const snapshot = toSnapshot(world.context, record, recognised, notes);
+  const snapshot = toSnapshot(world.context, record, recognised, {
+    notes,
+    holder: ref.holder,
+  });
   return {
     ...snapshot,
     evidence: await gatherEvidence(world, snapshot, idle),

@@ -273,7 +273,7 @@ function describe(
       .map((owner) => sharedNote(owner, row));
     return one === undefined || notes.length === 0
       ? row
-      : toSnapshot(context, one.record, one.recognised, notes);
+      : toSnapshot(context, one.record, one.recognised, { notes });
   });
 }
 

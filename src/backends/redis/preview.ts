@@ -1,16 +1,18 @@
 /** What a release would do, from the snapshot alone: nothing is read or written for it. */
-import { known, unknown, type Known } from '../../domain/known.ts';
+import { known, unknown, valueOf, type Known } from '../../domain/known.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
 import type { Waiter } from '../../domain/holder.ts';
 import type { FloorPreview, PreviewOptions, ReleasePreview } from '../../domain/release.ts';
 import { parseText } from '../../domain/text.ts';
-import type { RedisRecord, RedisRelease } from '../../conventions/convention.ts';
-import { grantPairs, readIdentity, type StoredRecord } from './identity.ts';
+import type { RedisGrant, RedisRecord, RedisRelease } from '../../conventions/convention.ts';
+import { grantOf } from './grant.ts';
+import { readIdentity, type StoredRecord } from './identity.ts';
 import type { RedisConventions } from './recognise.ts';
 
 /** The layout's own plan for a record. */
 export interface ReleasePlan {
   readonly stored: StoredRecord;
+  readonly grant: RedisGrant | undefined;
   readonly release: RedisRelease;
   /** Highest fencing token that the record and its counter show. */
   readonly floor: bigint | undefined;
@@ -20,9 +22,10 @@ export interface ReleasePlan {
 export function planFor(stored: StoredRecord, record: RedisRecord): ReleasePlan {
   const { convention } = stored;
   const decoded = convention.decode(record);
-  const release = convention.release(record, decoded);
+  const release = convention.release(record, decoded, stored.holder);
   return {
     stored: { ...stored, record },
+    grant: grantOf(record, convention, stored.holder),
     release,
     floor:
       release.fenceKey === undefined
@@ -67,6 +70,13 @@ function nothingToRelease(seen: LockSnapshot): { reason: string; remedy?: string
   if (seen.state === 'free' || seen.state === 'orphan-waiters') {
     return { reason: 'nobody holds it: there is no record to release' };
   }
+  const holders = valueOf(seen.holders) ?? [];
+  if (holders.length > 1) {
+    return {
+      reason: `${holders.length} holders share it, and a release takes one of them`,
+      remedy: `name it: --holder ${holders.map(({ owner }) => owner).join(' or ')}`,
+    };
+  }
   return seen.recognition.convention === 'none'
     ? {
         reason: 'no lock layout recognised',
@@ -89,17 +99,8 @@ export function previewRelease(
   const plan = planFor(stored, stored.record);
   const { release, floor } = plan;
   return {
-    deletes: [
-      { record: stored.record.key, condition: conditionOf(plan) },
-      ...release.alsoDelete.map((record) => ({ record, condition: 'together with the lock' })),
-    ],
-    wakes:
-      how.hold === undefined
-        ? [
-            ...release.publish.map(({ channel, message }) => `PUBLISH ${channel} ${message}`),
-            ...release.push.map(({ key, value }) => `LPUSH ${key} ${value}`),
-          ]
-        : [],
+    deletes: deletesOf(plan),
+    wakes: how.hold === undefined ? wakesOf(plan, seen) : [],
     next: how.hold === undefined ? nextHolder(seen) : known('nobody'),
     raisesFence:
       release.fenceKey === undefined || floor === undefined
@@ -134,11 +135,62 @@ const nothing = {
   warnings: [],
 };
 
-function conditionOf({ stored: { record, convention } }: ReleasePlan): string {
-  if (record.value !== undefined) return `its value is still ${record.value}`;
-  const pairs = grantPairs(record, convention).map(([name, value]) => `${name}=${value}`);
-  const only = convention.grantFields === undefined ? 'exactly ' : '';
-  return parseText(`its fields are still ${only}${pairs.join(' ')}`);
+/** The key, or one holder's part of it, and then what belongs to it. */
+function deletesOf({ grant, stored, release }: ReleasePlan): ReleasePreview['deletes'] {
+  if (grant === undefined) return [];
+  const { key, part } = grant;
+  const whose = stored.holder ?? part?.remove.join(' ');
+  return [
+    {
+      record: part === undefined ? key : parseText(`${whose ?? ''} in ${key}`),
+      condition: conditionOf(grant),
+    },
+    ...release.alsoDelete.map((record) => ({ record, condition: 'together with the lock' })),
+    ...(release.tidy ?? [])
+      .filter(({ command }) => command === 'DELIF')
+      .map(({ key: record, argument }) => ({
+        record,
+        condition: `its value is still ${argument}`,
+      })),
+  ];
+}
+
+function conditionOf({ type, want, exact, part }: RedisGrant): string {
+  if (type === 'string') return `its value is still ${want.join('')}`;
+  if (type !== 'hash') return 'it is still a member';
+  const pairs = want.flatMap((name, at) => (at % 2 === 0 ? [`${name}=${want[at + 1] ?? ''}`] : []));
+  const which = part === undefined ? 'its fields are still' : 'these fields are still there:';
+  return parseText(`${which} ${exact ? 'exactly ' : ''}${pairs.join(' ')}`);
+}
+
+/** Everything that is sent besides the deletion, in order. */
+function wakesOf({ release }: ReleasePlan, seen: LockSnapshot): readonly string[] {
+  const { tidy = [], publish, push, queue } = release;
+  const sharded = ', and by SPUBLISH';
+  return [
+    ...tidy
+      .filter(({ command }) => command !== 'DELIF')
+      .map(({ command, key, argument, when }) =>
+        [command, key, argument, ...(when === undefined ? [] : [whenWords[when]])].join(' '),
+      ),
+    ...publish.map(({ channel, message, ...one }) => {
+      const word = typeof message === 'string' ? message : 'the new count';
+      const when = one.when === undefined ? '' : ` ${whenWords[one.when]}`;
+      return `PUBLISH ${channel} ${word}${one.sharded === true ? sharded : ''}${when}`;
+    }),
+    ...push.map(({ key, value }) => `LPUSH ${key} ${value}`),
+    ...(queue === undefined ? [] : queueWakes(queue, seen)),
+  ];
+}
+
+const whenWords = { emptied: '(if nobody else holds it)', remaining: '(if others hold it)' };
+
+function queueWakes(
+  { channel, message }: NonNullable<RedisRelease['queue']>,
+  { waiters }: LockSnapshot,
+): readonly string[] {
+  const head = waiters.kind === 'exact' ? firstAlive(waiters.list)?.owner : undefined;
+  return head === undefined ? [] : [`PUBLISH ${channel}:${head} ${message}, and by SPUBLISH`];
 }
 
 function nextHolder({ waiters }: LockSnapshot): Known<Waiter | 'nobody'> {
@@ -150,7 +202,10 @@ function nextHolder({ waiters }: LockSnapshot): Known<Waiter | 'nobody'> {
         : `${waiters.count} waiting: whoever of them asks first`,
     );
   }
-  // One whose time in the queue has passed is dropped by the next contender.
-  const alive = waiters.list.find((one) => one.lease?.kind !== 'ttl' || one.lease.ttlMs > 0);
-  return known(alive ?? 'nobody');
+  return known(firstAlive(waiters.list) ?? 'nobody');
+}
+
+/** One whose time in the queue has passed is dropped by the next contender. */
+function firstAlive(queue: readonly Waiter[]): Waiter | undefined {
+  return queue.find((one) => one.lease?.kind !== 'ttl' || one.lease.ttlMs > 0);
 }

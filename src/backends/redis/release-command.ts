@@ -1,47 +1,78 @@
 /** Spells the release script's arguments (scripts/release.ts says what they are). */
+import { InternalError } from '../../domain/errors.ts';
 import type { ReleaseOptions } from '../../domain/release.ts';
-import { textToBytes, type Text } from '../../domain/text.ts';
-import type { WordPair } from '../../conventions/convention.ts';
+import { parseText, textToBytes, type Text } from '../../domain/text.ts';
+import type { RedisGrant, RedisRelease, WordPair } from '../../conventions/convention.ts';
 import type { Argument, Command } from './connection.ts';
-import { grantPairs } from './identity.ts';
 import type { ReleasePlan } from './preview.ts';
 import { releaseScript } from './scripts/release.ts';
 
-/** The one command that compares, deletes or replaces, and wakes. */
+/**
+ * The one command that compares, deletes or replaces, and wakes.
+ * @throws {InternalError} there is no grant: the caller has compared it before
+ */
 export function releaseCommand(plan: ReleasePlan, how: Pick<ReleaseOptions, 'hold'>): Command {
-  const { stored, release } = plan;
-  const { record, convention } = stored;
-  const keys = keysOf(plan);
-  const want = record.value !== undefined ? [record.value] : grantPairs(record, convention).flat();
+  const { grant, release } = plan;
+  if (grant === undefined)
+    throw new InternalError('a release without a grant', { code: 'internal' });
+  const keys = keysOf(grant, release);
   return [
     'EVAL',
     releaseScript,
     keys.length,
     ...keys,
-    record.type,
-    convention.grantFields === undefined ? '1' : '0',
-    ...counted(want.map(keyBytes)),
+    grant.type,
+    grant.exact ? '1' : '0',
+    ...counted(grant.want.map(keyBytes)),
+    ...partArguments(grant),
     plan.floor === undefined ? '' : String(plan.floor),
     ...holdArguments(how.hold),
-    release.alsoDelete.length,
     ...counted(spell(release.hold.as === 'hash' ? release.hold.fields : [])),
     release.history?.maxLength ?? '',
     ...counted(spell(release.history?.released)),
     ...counted(spell(release.history?.held)),
-    ...counted(release.publish.flatMap(({ channel, message }) => [keyBytes(channel), message])),
+    ...counted(tidying(release)),
+    ...counted(messages(release)),
     ...counted(release.push.flatMap(({ value, ttlMs }) => [value, ttlMs])),
+    ...counted(queueArguments(release)),
   ];
 }
 
-function keysOf({ stored, release }: ReleasePlan): Buffer[] {
-  const lock = stored.record.key;
+function partArguments({ part = { remove: [], idle: [] } }: RedisGrant): Argument[] {
+  return [...counted(part.remove.map(keyBytes)), ...counted(part.idle.map(keyBytes))];
+}
+
+function queueArguments({ queue }: RedisRelease): Argument[] {
+  return queue === undefined ? [] : [keyBytes(queue.channel), queue.message];
+}
+
+function keysOf({ key: lock }: RedisGrant, release: RedisRelease): Buffer[] {
+  const { queue } = release;
   return [
     lock,
     release.fenceKey ?? lock,
     release.history?.key ?? lock,
     ...release.alsoDelete,
+    ...(release.tidy ?? []).map(({ key }) => key),
     ...release.push.map(({ key }) => key),
+    ...(queue === undefined ? [] : [queue.list, queue.deadlines]),
   ].map(keyBytes);
+}
+
+function tidying({ alsoDelete, tidy = [] }: RedisRelease): Argument[] {
+  return [
+    ...alsoDelete.flatMap(() => ['', 'DEL', '']),
+    ...tidy.flatMap(({ command, argument, when = '' }) => [when, command, keyBytes(argument)]),
+  ];
+}
+
+function messages({ publish }: RedisRelease): Argument[] {
+  return publish.flatMap(({ channel, message, sharded, when = '' }) => [
+    when,
+    keyBytes(channel),
+    typeof message === 'string' ? literal(parseText(message)) : `$${message.put}`,
+    sharded === true ? 'sharded' : '',
+  ]);
 }
 
 function holdArguments(hold: ReleaseOptions['hold']): Argument[] {
@@ -53,11 +84,11 @@ function counted(items: readonly Argument[]): Argument[] {
 }
 
 function spell(pairs: readonly WordPair[] = []): Argument[] {
-  return pairs
-    .flat()
-    .map((word) =>
-      'put' in word ? `$${word.put}` : Buffer.concat([Buffer.from('='), keyBytes(word.text)]),
-    );
+  return pairs.flat().map((word) => ('put' in word ? `$${word.put}` : literal(word.text)));
+}
+
+function literal(text: Text): Buffer {
+  return Buffer.concat([Buffer.from('='), keyBytes(text)]);
 }
 
 /** The server's bytes of a name or value. */

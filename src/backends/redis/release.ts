@@ -11,7 +11,8 @@ import { bytesToText, stringToText } from '../../domain/text.ts';
 import type { RedisRecord } from '../../conventions/convention.ts';
 import { interrupted, type RedisConnection, type Sender } from './connection.ts';
 import { isRefusal, unreadable } from './errors.ts';
-import { grantBytes, readIdentity, type StoredRecord } from './identity.ts';
+import { grantBytes } from './grant.ts';
+import { readIdentity, type StoredRecord } from './identity.ts';
 import { impossible, noFloor, planFor } from './preview.ts';
 import { RecordReader } from './reader.ts';
 import type { RedisConventions } from './recognise.ts';
@@ -108,9 +109,13 @@ async function look(
 /** Undefined: still the same grant. */
 function compare(stored: StoredRecord, now: RedisRecord): ReleaseResult | undefined {
   const base = { reply: 'nothing was sent', fenceRaisedTo: undefined };
-  if (now.type === 'none') return { ...base, outcome: 'already-gone' };
-  const { convention } = stored;
-  if (grantBytes(now, convention) === grantBytes(stored.record, convention)) return undefined;
+  const { convention, holder } = stored;
+  const grant = grantBytes(now, convention, holder);
+  // Without a part of its own, a record that is no grant any more is another's.
+  if (grant === undefined && (now.type === 'none' || convention.grantOf !== undefined)) {
+    return { ...base, outcome: 'already-gone' };
+  }
+  if (grant === grantBytes(stored.record, convention, holder)) return undefined;
   return { ...base, outcome: 'changed-hands', now: describe(stored, now) };
 }
 

@@ -5,16 +5,18 @@
  */
 import { formatDuration } from '../../domain/duration.ts';
 import { known, unknown, valueOf, type Known } from '../../domain/known.ts';
-import type { LeaseObservation, RenewalSample } from '../../domain/lease.ts';
+import type { Lease, LeaseObservation, RenewalSample } from '../../domain/lease.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
-import type { RedisSibling } from '../../conventions/convention.ts';
+import type { RedisConvention, RedisRecord, RedisSibling } from '../../conventions/convention.ts';
 import type { RedisConnection } from './connection.ts';
 import { unreadable } from './errors.ts';
-import { grantBytes, readIdentity, type StoredRecord } from './identity.ts';
+import { grantBytes } from './grant.ts';
+import { readIdentity, type StoredRecord } from './identity.ts';
 import { pause } from './pause.ts';
 import type { RecordReader } from './reader.ts';
 import type { RedisConventions } from './recognise.ts';
 import { readServerFacts } from './server-view.ts';
+import { withSiblings } from './siblings.ts';
 
 interface World {
   readonly connection: RedisConnection;
@@ -42,13 +44,15 @@ export async function sampleLease(
   forMs: number | 'auto',
   onProgress?: (elapsedMs: number, totalMs: number) => void,
 ): Promise<RenewalSample> {
-  if (seen.identity === undefined || seen.lease.kind !== 'ttl') {
+  const lease = watchedLease(seen);
+  if (seen.identity === undefined || lease.kind !== 'ttl') {
     return notApplicable(
-      seen.lease.kind === 'never' ? 'a lock without a TTL is never renewed' : 'nobody holds it',
+      lease.kind === 'never' ? 'a lock without a TTL is never renewed' : 'nobody holds it',
     );
   }
+  if (lease.ttlMs <= 0) return notApplicable('its own time has run out');
   const stored = readIdentity(seen.identity.record, world.conventions);
-  const neededMs = needed(seen.lease);
+  const neededMs = needed(lease);
   const totalMs = forMs === 'auto' ? Math.min(autoLimitMs, neededMs.value) : forMs;
   const watch = new Watch(stored, neededMs);
   const start = performance.now();
@@ -64,12 +68,23 @@ export async function sampleLease(
   }
 }
 
+/** The lease of the holder that is meant, where holders have their own; else that of the record. */
+function watchedLease({
+  ref,
+  holders,
+  lease,
+}: Pick<LockSnapshot, 'ref' | 'holders' | 'lease'>): Lease {
+  const all = valueOf(holders) ?? [];
+  const meant = ref.holder === undefined ? all : all.filter((one) => one.owner === ref.holder);
+  return (meant.length === 1 ? meant[0]?.lease : undefined) ?? lease;
+}
+
 function stepMs(totalMs: number): number {
   return Math.min(1000, Math.max(50, totalMs / 20));
 }
 
 /** Two thirds of the lease: a client that renews at all does it by then. */
-function needed(lease: LockSnapshot['lease'] & { kind: 'ttl' }): Known<number> & { value: number } {
+function needed(lease: Lease & { kind: 'ttl' }): Known<number> & { value: number } {
   const { grantedMs, ttlMs } = lease;
   const granted = valueOf(grantedMs);
   if (granted !== undefined) return { kind: 'known', value: Math.ceil((granted * 2) / 3) };
@@ -84,19 +99,22 @@ async function look(world: World, stored: StoredRecord): Promise<Look> {
   const { connection, reader, signal } = world;
   const facts = await readServerFacts(connection, { signal });
   const { key } = stored.record;
+  const { convention, holder } = stored;
   const sentMs = performance.now();
   const page = await reader.keys([key], { signal });
+  const [found] = page.records;
+  if (found === undefined) throw unreadable(key);
+  const record = await withParts(world, stored, found);
   const gotMs = performance.now();
-  const [record] = page.records;
-  if (record === undefined) throw unreadable(key);
   const runId = valueOf(facts.runId);
   const role = valueOf(facts.role);
-  const ttlMs = record.ttlMs ?? 0;
+  const leftMs = leftFor(record, stored);
+  const ttlMs = leftMs ?? 0;
   return {
     observation: {
       atMs: (sentMs + gotMs) / 2,
-      ttlMs: record.ttlMs,
-      incarnation: record.type === 'none' ? undefined : grantBytes(record, stored.convention),
+      ttlMs: leftMs,
+      incarnation: grantBytes(record, convention, holder) ?? otherType(record, convention),
       epoch:
         runId === undefined && role === undefined ? undefined : `${runId ?? '?'} ${role ?? '?'}`,
     },
@@ -106,19 +124,54 @@ async function look(world: World, stored: StoredRecord): Promise<Look> {
   };
 }
 
+/** Layouts whose holders have parts of their own may keep them, or their times, in helpers. */
+async function withParts(
+  { connection: sender, reader, signal }: World,
+  { convention }: StoredRecord,
+  record: RedisRecord,
+): Promise<RedisRecord> {
+  if (convention.grantOf === undefined) return record;
+  const [complete] = await withSiblings(sender, reader, [{ record, convention }], { signal });
+  return complete ?? record;
+}
+
+/** Time left of the holder that is watched; undefined: it has no end. */
+function leftFor(record: RedisRecord, { convention, holder }: StoredRecord): number | undefined {
+  if (convention.grantOf === undefined) return record.ttlMs;
+  const { holders, lease } = convention.decode(record);
+  const ref = { name: record.key, ...(holder === undefined ? {} : { holder }) };
+  const watched = watchedLease({
+    ref,
+    holders,
+    lease: lease ?? keyLease(record),
+  });
+  return watched.kind === 'ttl' ? watched.ttlMs : undefined;
+}
+
+function keyLease({ ttlMs }: RedisRecord): Lease {
+  return ttlMs === undefined
+    ? { kind: 'never' }
+    : { kind: 'ttl', ttlMs, grantedMs: unknown('not recorded') };
+}
+
+/** The name is taken by something else: no grant of this layout, and not gone either. */
+function otherType({ type }: RedisRecord, convention: RedisConvention): string | undefined {
+  return convention.grantOf !== undefined || type === 'none' ? undefined : type;
+}
+
 /** Collects looks until one of them ends the window. */
 class Watch {
   readonly #stored: StoredRecord;
   readonly #neededMs: Known<number>;
   readonly #looks: Look[] = [];
-  #incarnation: string;
+  #incarnation: string | undefined;
   #end: 'gone' | 'changed-hands' | 'discarded' | 'not-applicable' | undefined;
   renewals = 0;
 
   constructor(stored: StoredRecord, neededMs: Known<number>) {
     this.#stored = stored;
     this.#neededMs = neededMs;
-    this.#incarnation = grantBytes(stored.record, stored.convention);
+    this.#incarnation = grantBytes(stored.record, stored.convention, stored.holder);
   }
 
   /** True when nothing more can be learnt. */

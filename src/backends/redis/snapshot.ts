@@ -1,8 +1,9 @@
 /** From a raw record and its decoder to the snapshot that the rest of fencepost sees. */
 import type { Lease } from '../../domain/lease.ts';
 import { unknown, valueOf } from '../../domain/known.ts';
-import type { LockNote, LockSnapshot, ServerView } from '../../domain/lock.ts';
-import type { Decoded, RedisRecord } from '../../conventions/convention.ts';
+import type { LockNote, LockRef, LockSnapshot, ServerView } from '../../domain/lock.ts';
+import type { Text } from '../../domain/text.ts';
+import type { Decoded, RedisConvention, RedisRecord } from '../../conventions/convention.ts';
 import { toIdentity, type GrantSource } from './identity.ts';
 import { toRecognition, type Recognised } from './recognise.ts';
 
@@ -15,15 +16,12 @@ export function toSnapshot(
   context: SnapshotContext,
   record: RedisRecord,
   recognised: Recognised | undefined,
-  extraNotes: readonly LockNote[] = [],
+  { notes = [], holder: named }: { notes?: readonly LockNote[]; holder?: Text | undefined } = {},
 ): LockSnapshot {
   const decoded = recognised?.convention.decode(record) ?? undecoded(record);
-  const name = recognised?.convention.nameOf?.(record.key);
+  const holder = named ?? onlyExpired(decoded);
   return {
-    ref:
-      recognised === undefined || name === undefined
-        ? { name: record.key }
-        : { name, convention: recognised.convention.id },
+    ref: refOf(record, recognised, holder),
     state: decoded.state,
     recognition: toRecognition(recognised, decoded),
     mode: decoded.mode,
@@ -33,21 +31,51 @@ export function toSnapshot(
     fence: decoded.fence,
     heldForMs: decoded.heldForMs,
     helpers: decoded.helpers,
-    notes: [...decoded.notes, ...extraNotes],
+    notes: [...decoded.notes, ...notes],
     identity:
-      recognised === undefined || !isGrant(record)
+      recognised === undefined || !hasGrant(record, recognised.convention, holder)
         ? undefined
-        : toIdentity(context, recognised.convention, record),
+        : toIdentity(context, recognised.convention, record, holder),
     server: context.server,
   };
 }
 
+/** The name that people use, and what finds this very lock by it again. */
+function refOf(
+  { key }: RedisRecord,
+  recognised: Recognised | undefined,
+  holder: Text | undefined,
+): LockRef {
+  const name = recognised?.convention.nameOf?.(key);
+  return {
+    ...(recognised === undefined || name === undefined
+      ? { name: key }
+      : { name, convention: recognised.convention.id }),
+    ...(holder === undefined ? {} : { holder }),
+  };
+}
+
+/** Of several holders the one whose own time has run out: the one that a release would be about. */
+function onlyExpired({ holders }: Decoded): Text | undefined {
+  const all = valueOf(holders) ?? [];
+  if (all.length < 2) return undefined;
+  const expired = all.filter(({ lease }) => lease?.kind === 'ttl' && lease.ttlMs <= 0);
+  return expired.length === 1 ? expired[0]?.owner : undefined;
+}
+
 /** There is a record, and all of it was read: only then can a release compare it. */
-function isGrant(record: RedisRecord): boolean {
-  return record.value !== undefined || record.fields !== undefined;
+function hasGrant(
+  record: RedisRecord,
+  convention: RedisConvention,
+  holder: Text | undefined,
+): boolean {
+  return convention.grantOf === undefined
+    ? record.value !== undefined || record.fields !== undefined
+    : convention.grantOf(record, holder) !== undefined;
 }
 
 function leaseOf(record: RedisRecord, decoded: Decoded): Lease {
+  if (decoded.lease !== undefined) return decoded.lease;
   if (record.type === 'none') return { kind: 'unknown', reason: 'nobody holds it' };
   if (record.ttlMs === undefined) return { kind: 'never' };
   const own = decoded.holders.kind === 'known' ? decoded.holders.value[0]?.lease : undefined;

@@ -159,7 +159,9 @@ describe('records of every kind', () => {
     await raw.zadd(`redisson_lock_timeout:{${key}}`, now + 65_000, 'live-uuid:3');
     const preview = backend.preview(await look(key), {});
     expect(preview.next).toMatchObject({ kind: 'known', value: { owner: 'live-uuid:2' } });
-    expect(preview.wakes).toEqual([`PUBLISH redisson_lock__channel:{${key}}:live-uuid:2 0`]);
+    expect(preview.wakes).toEqual([
+      `PUBLISH redisson_lock__channel:{${key}}:live-uuid:2 0, and by SPUBLISH`,
+    ]);
   });
 });
 

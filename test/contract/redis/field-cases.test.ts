@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Backend } from '../../../src/backends/backend.ts';
 import { valueOf } from '../../../src/domain/known.ts';
-import type { LockDetail } from '../../../src/domain/lock.ts';
+import type { LockDetail, LockSnapshot } from '../../../src/domain/lock.ts';
 import { parseText } from '../../../src/domain/text.ts';
 import { useLab } from '../../helpers/servers.ts';
 import { until } from '../../helpers/until.ts';
@@ -93,7 +93,7 @@ describe('a Redisson lock held twice by one holder, and a waiter', () => {
     });
     await waiter.subscribe(channel);
     const seen = await look('invoice:close');
-    expect(backend.preview(seen, {}).wakes).toEqual([`PUBLISH ${channel} 0`]);
+    expect(backend.preview(seen, {}).wakes).toEqual([`PUBLISH ${channel} 0, and by SPUBLISH`]);
     const result = await backend.release(seen, how, forever);
     expect(result).toMatchObject({ outcome: 'released', woken: { kind: 'known', value: 1 } });
     expect(await heard).toBe('0');
@@ -117,6 +117,93 @@ describe('a Redisson lock held twice by one holder, and a waiter', () => {
     await raw.hincrby('invoice:close', owner, 1);
     await raw.pexpire('invoice:close', 120_000);
     expect((await watching).outcome).toBe('renewed');
+  });
+});
+
+describe('two readers of a Redisson lock, one of them long dead', () => {
+  const [alive, dead] = ['r1-uuid:5', 'r2-uuid:9'] as const;
+  beforeEach(async () => {
+    await raw.hset('catalog', { mode: 'read', [alive]: '1', [dead]: '1' });
+    await raw.pexpire('catalog', 600_000);
+    await raw.set(`{catalog}:${alive}:rwlock_timeout:1`, '1', 'PX', 600_000);
+    await raw.set(`{catalog}:${dead}:rwlock_timeout:1`, '1', 'PX', 300);
+  });
+
+  const timeLeft = (lock: LockSnapshot): readonly (number | undefined)[] =>
+    (valueOf(lock.holders) ?? []).map(({ lease }) =>
+      lease?.kind === 'ttl' ? lease.ttlMs : undefined,
+    );
+  const untilDead = (): Promise<unknown> =>
+    until('the reader’s time runs out', async () => {
+      return (await raw.exists(`{catalog}:${dead}:rwlock_timeout:1`)) === 0;
+    });
+
+  test('each has its own time, the mode is no holder, and the helpers are no locks', async () => {
+    const lock = await look('catalog');
+    expect(lock).toMatchObject({ mode: 'shared', state: 'held' });
+    expect(valueOf(lock.holders)?.map((one) => one.owner)).toEqual([alive, dead]);
+    expect(timeLeft(lock)[0]).toBeGreaterThan(590_000);
+    expect(timeLeft(lock)[1]).toBeLessThanOrEqual(300);
+    await untilDead();
+    const [row, ...others] = await collect(backend.list(everyLock, forever).locks);
+    expect(others).toEqual([]);
+    expect(row?.lease.kind === 'ttl' && row.lease.ttlMs).toBeGreaterThan(590_000);
+    expect(row && timeLeft(row)[1]).toBe(0);
+    expect(row?.notes).toMatchObject([{ code: 'reader-expired' }]);
+  });
+
+  test('while both live, a release wants to know which of them is meant', async () => {
+    const lock = await look('catalog');
+    expect(lock.identity).toBeUndefined();
+    expect(backend.preview(lock, {}).possible).toMatchObject({
+      can: false,
+      remedy: `name it: --holder ${alive} or ${dead}`,
+    });
+  });
+
+  test('a release names the dead one and removes it, and the other stays', async () => {
+    await untilDead();
+    const lock = await look('catalog');
+    expect(lock.ref.holder).toBe(dead);
+    expect(backend.preview(lock, {}).deletes).toMatchObject([{ record: `${dead} in catalog` }]);
+    expect(await backend.release(lock, how, forever)).toMatchObject({ outcome: 'released' });
+    expect(await raw.hgetall('catalog')).toEqual({ mode: 'read', [alive]: '1' });
+    expect(await raw.exists(`{catalog}:${alive}:rwlock_timeout:1`)).toBe(1);
+    expect(await raw.pttl('catalog')).toBeGreaterThan(590_000);
+    expect((await look('catalog')).identity?.expect).not.toBe(lock.identity?.expect);
+  });
+
+  test('when the named one is the longer, the record lasts no longer than the other', async () => {
+    const ref = { name: parseText('catalog'), holder: parseText(alive) };
+    const lock = await backend.inspect(ref, forever);
+    if (lock === undefined) throw new Error('catalog is not there');
+    expect(await backend.release(lock, how, forever)).toMatchObject({ outcome: 'released' });
+    expect(await raw.pttl('catalog')).toBeLessThanOrEqual(300);
+    expect(await raw.exists(`{catalog}:${alive}:rwlock_timeout:1`)).toBe(0);
+  });
+
+  test('a reader that took it once more in the meantime loses nothing', async () => {
+    await untilDead();
+    const lock = await look('catalog');
+    await raw.hincrby('catalog', dead, 1);
+    expect(await backend.release(lock, how, forever)).toMatchObject({ outcome: 'changed-hands' });
+    expect(await raw.hlen('catalog')).toBe(3);
+  });
+
+  test('the last one takes the whole record, and writers and readers are told', async () => {
+    await raw.hdel('catalog', alive);
+    const waiter = rawRedis(primary.target);
+    const heard = new Promise<string>((resolve) => {
+      waiter.on('message', (_, message: string) => {
+        resolve(message);
+      });
+    });
+    await waiter.subscribe('redisson_rwlock:{catalog}');
+    const result = await backend.release(await look('catalog'), how, forever);
+    expect(result).toMatchObject({ outcome: 'released', woken: { kind: 'known', value: 1 } });
+    expect(await heard).toBe('1');
+    expect(await raw.exists('catalog')).toBe(0);
+    await waiter.quit();
   });
 });
 

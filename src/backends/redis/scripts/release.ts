@@ -1,49 +1,61 @@
 /**
- * The release: compares, raises the fence, deletes or replaces, enters the history and wakes, in
- * one step of the server. Redis does not undo a script that fails halfway, so everything that can be
- * refused is tried in an order in which a refusal leaves the lock as it was.
+ * The release: compares, raises the fence, deletes or replaces, tidies, enters the history and
+ * wakes, in one step of the server. Redis does not undo a script that fails halfway, so everything
+ * that can be refused is tried in an order in which a refusal leaves the lock as it was.
  *
  * KEYS: 1 lock; 2 fence counter; 3 history stream (2 and 3: the lock again where there is none);
- *       then the keys deleted with it; then the keys pushed to.
+ *       then the key of each tidying command; of each push; and the queue's list and deadlines.
  * ARGV: each list is preceded by its length.
- *   1 'string' or 'hash'
- *   2 '1' when a hash must have no other fields than those compared, else '0'
- *   list: the string, or the field and value pairs that the record must have
+ *   'string', 'hash', 'zset' or 'set'; '1' when a hash must have no other fields than those compared
+ *   list: the string; or the field and value pairs; or the members that must be there
+ *   list: fields or members taken away, or none to take the key; list: fields that hold nothing
  *   fence floor: '' for no fence, else the highest token known (decimal)
  *   '' to delete, or the TTL in ms of the record that takes its place, and then its owner
- *   number of keys deleted too
  *   list of words: fields of the replacing hash, or none for a string
  *   history length ('' for no history); list of words: entry of the release; list: of the hold
- *   list of channel, message; list of value, ttlMs (one pair for each key pushed to)
- * A word is '=' and a literal, or one of '$owner', '$fence', '$now', '$ttlMs'.
+ *   list of tidying commands: when ('' always, 'emptied', 'remaining'), command, argument
+ *   list of messages: when, channel, word, 'sharded' or ''
+ *   list of pushes: value, ttlMs
+ *   list: channel and message of the queue, or none
+ * A word is '=' and a literal, or one of '$owner', '$fence', '$now', '$ttlMs', '$count'.
  *
  * Returns {'gone'}, {'changed'}, {'refused', reason, fence or ''}, or
  * {'released', fence or '', number woken or -1, remark}.
  */
 export const releaseScript = `
-local at = 2
+local at = 0
 local function arg() at = at + 1; return ARGV[at] end
 local function list()
   local items = {}
   for i = 1, tonumber(arg()) do items[i] = arg() end
   return items
 end
-local lock = KEYS[1]
-local want, floor, ttl = list(), arg(), arg()
+local lock, nextKey = KEYS[1], 3
+local function key() nextKey = nextKey + 1; return KEYS[nextKey] end
+local wanted, exact, want, part, idle = arg(), arg(), list(), list(), list()
+local floor, ttl = arg(), arg()
 local owner = ttl ~= '' and arg() or ''
-local also = tonumber(arg())
 local fields, length, entry, grant = list(), arg(), list(), list()
-local channels, pushes = list(), list()
+local tidying, messages, pushes, queue = list(), list(), list(), list()
 
 local kind = redis.call('TYPE', lock).ok
 if kind == 'none' then return {'gone'} end
-if kind ~= ARGV[1] then return {'changed'} end
+if kind ~= wanted then return {'changed'} end
 if kind == 'string' then
   if redis.call('GET', lock) ~= want[1] then return {'changed'} end
-else
-  if ARGV[2] == '1' and redis.call('HLEN', lock) ~= #want / 2 then return {'changed'} end
+elseif kind == 'hash' then
+  if exact == '1' and redis.call('HLEN', lock) ~= #want / 2 then return {'changed'} end
   for i = 1, #want, 2 do
-    if redis.call('HGET', lock, want[i]) ~= want[i + 1] then return {'changed'} end
+    local value = redis.call('HGET', lock, want[i])
+    if not value and #part > 0 then return {'gone'} end
+    if value ~= want[i + 1] then return {'changed'} end
+  end
+else
+  for _, member in ipairs(want) do
+    local there
+    if kind == 'zset' then there = redis.call('ZSCORE', lock, member)
+    else there = redis.call('SISMEMBER', lock, member) == 1 end
+    if not there then return {'gone'} end
   end
 end
 
@@ -52,11 +64,19 @@ local function may(...)
   local known, allowed = pcall(redis.acl_check_cmd, ...)
   return not known or allowed
 end
-local needed = {{'DEL', lock}}
+local take = {'DEL', lock}
+if #part > 0 then take = {({hash = 'HDEL', zset = 'ZREM', set = 'SREM'})[kind], lock, unpack(part)} end
+local needed = {take}
 if floor ~= '' then needed[2] = {'INCR', KEYS[2]} end
 if ttl ~= '' then needed[#needed + 1] = #fields > 0 and {'HSET', lock, 'f', 'v'} or {'SET', lock, 'v', 'PX', '1'} end
 if length ~= '' then needed[#needed + 1] = {'XADD', KEYS[3], '*', 'f', 'v'} end
-for i = 1, also do needed[#needed + 1] = {'DEL', KEYS[3 + i]} end
+local tidies = {}
+for i = 1, #tidying, 3 do
+  local tidy = {when = tidying[i], command = tidying[i + 1], key = key(), argument = tidying[i + 2]}
+  tidies[#tidies + 1] = tidy
+  if tidy.command == 'DELIF' or tidy.command == 'DEL' then needed[#needed + 1] = {'DEL', tidy.key}
+  else needed[#needed + 1] = {tidy.command, tidy.key, tidy.argument} end
+end
 for _, command in ipairs(needed) do
   if not may(unpack(command)) then
     return {'refused', 'NOPERM this account may not ' .. command[1] .. ' ' .. command[2], ''}
@@ -84,15 +104,16 @@ end
 
 local time = redis.pcall('TIME')
 local now = time.err and '0' or time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-local words = {['$owner'] = owner, ['$fence'] = fence, ['$now'] = now, ['$ttlMs'] = ttl}
+local words = {['$owner'] = owner, ['$fence'] = fence, ['$now'] = now, ['$ttlMs'] = ttl, ['$count'] = ''}
+local function spelled(word) return words[word] or string.sub(word, 2) end
 local function spell(items)
   local out = {}
-  for i, word in ipairs(items) do out[i] = words[word] or string.sub(word, 2) end
+  for i, word in ipairs(items) do out[i] = spelled(word) end
   return out
 end
 
-local deleted = redis.pcall('DEL', lock)
-if type(deleted) == 'table' then return {'refused', deleted.err, fence} end
+local taken = redis.pcall(unpack(take))
+if type(taken) == 'table' then return {'refused', taken.err, fence} end
 local remark = ''
 local function try(...)
   local reply = redis.pcall(...)
@@ -102,6 +123,12 @@ local function try(...)
   end
   return reply
 end
+local state = redis.call('EXISTS', lock) == 0 and 'emptied' or 'remaining'
+if state == 'remaining' and #idle > 0 then
+  local left = redis.call('HLEN', lock)
+  for _, field in ipairs(idle) do left = left - redis.call('HEXISTS', lock, field) end
+  if left == 0 and try('DEL', lock) then state = 'emptied' end
+end
 if ttl ~= '' then
   if #fields > 0 then
     try('HSET', lock, unpack(spell(fields)))
@@ -110,25 +137,54 @@ if ttl ~= '' then
     try('SET', lock, owner, 'PX', ttl)
   end
 end
-for i = 1, also do try('DEL', KEYS[3 + i]) end
+for _, tidy in ipairs(tidies) do
+  if tidy.when == '' or tidy.when == state then
+    if tidy.command == 'DEL' then try('DEL', tidy.key)
+    elseif tidy.command == 'DELIF' then
+      if try('GET', tidy.key) == tidy.argument then try('DEL', tidy.key) end
+    else
+      local reply = try(tidy.command, tidy.key, tidy.argument)
+      if tidy.command == 'INCRBY' and reply then words['$count'] = tostring(reply) end
+    end
+  end
+end
 if length ~= '' then
   try('XADD', KEYS[3], 'MAXLEN', '~', length, '*', unpack(spell(entry)))
   if ttl ~= '' then try('XADD', KEYS[3], 'MAXLEN', '~', length, '*', unpack(spell(grant))) end
 end
+if ttl ~= '' then return {'released', fence, 0, remark} end
 
-local woken, heard = 0, #channels == 0 or ttl ~= ''
-if ttl == '' then
-  for i = 1, #channels, 2 do
-    local count = try('PUBLISH', channels[i], channels[i + 1])
-    if count then woken = woken + count; heard = true end
-    -- Redis 7 has a second kind of channel; Redisson listens on it where it can.
-    local sharded = redis.pcall('SPUBLISH', channels[i], channels[i + 1])
-    if type(sharded) == 'number' then woken = woken + sharded end
-  end
-  for i = 1, #pushes, 2 do
-    local key = KEYS[3 + also + (i + 1) / 2]
-    try('DEL', key); try('LPUSH', key, pushes[i]); try('PEXPIRE', key, pushes[i + 1])
+local woken, told, heard = 0, false, false
+local function publish(channel, message, sharded)
+  told = true
+  local count = try('PUBLISH', channel, message)
+  if count then woken = woken + count; heard = true end
+  if sharded then
+    -- From Redis 7: a second kind of channel, on which a library listens where it can.
+    local more = redis.pcall('SPUBLISH', channel, message)
+    if type(more) == 'number' then woken = woken + more end
   end
 end
-return {'released', fence, heard and woken or -1, remark}
+for i = 1, #messages, 4 do
+  if messages[i] == '' or messages[i] == state then
+    publish(messages[i + 1], spelled(messages[i + 2]), messages[i + 3] == 'sharded')
+  end
+end
+for i = 1, #pushes, 2 do
+  local signal = key()
+  try('DEL', signal); try('LPUSH', signal, pushes[i]); try('PEXPIRE', signal, pushes[i + 1])
+end
+if #queue > 0 then
+  local line, deadlines = key(), key()
+  local head = try('LINDEX', line, 0)
+  while head do
+    local due = try('ZSCORE', deadlines, head)
+    if not due or tonumber(due) > tonumber(now) then break end
+    if not try('LPOP', line) then break end
+    try('ZREM', deadlines, head)
+    head = try('LINDEX', line, 0)
+  end
+  if head then publish(queue[1] .. ':' .. head, queue[2], true) end
+end
+return {'released', fence, (heard or not told) and woken or -1, remark}
 `;

@@ -1,7 +1,8 @@
 /** The identity of a grant must survive being written down, and change with the grant only. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { grantBytes, readIdentity, toIdentity } from '../../../../src/backends/redis/identity.ts';
+import { grantBytes } from '../../../../src/backends/redis/grant.ts';
+import { readIdentity, toIdentity } from '../../../../src/backends/redis/identity.ts';
 import { fencepostFenced } from '../../../../src/conventions/fencepost-fenced.ts';
 import { plainRedis } from '../../../../src/conventions/plain-redis.ts';
 import { redisson } from '../../../../src/conventions/redisson.ts';
