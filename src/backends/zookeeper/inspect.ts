@@ -1,25 +1,30 @@
 /** Reads one lock in full: contenders in order, sessions and their clients, who watches whom. */
 import type { ZooKeeperRecord } from '../../conventions/convention.ts';
-import { sequentialNodes } from '../../conventions/plain-zookeeper.ts';
-import { predecessorOf, orderContenders } from '../../conventions/zookeeper-queue.ts';
-import type { Waiter } from '../../domain/holder.ts';
 import { known, unknown, valueOf } from '../../domain/known.ts';
 import type {
   LockDetail,
-  LockNote,
   LockRef,
   LockSnapshot,
   OwnerEvidence,
   ServerView,
 } from '../../domain/lock.ts';
 import { UsageError } from '../../domain/errors.ts';
-import { displayTarget, type Target } from '../../domain/target.ts';
+import type { Target } from '../../domain/target.ts';
 import { stringToText, type Text } from '../../domain/text.ts';
+import { isNodeError, isRefused, zooKeeperCodes } from '../../clients/zookeeper/errors.ts';
 import type { Session } from '../../clients/zookeeper/session.ts';
-import { readConnections, readWatches, type Watches } from '../../clients/zookeeper/members.ts';
-import { forced, recognise, type ZooKeeperConventions } from './recognise.ts';
-import { childPath, nodeName, rawPath, readRecord } from './records.ts';
+import { withSharedSession } from './ephemerals.ts';
+import { readConnections, readWatches } from '../../clients/zookeeper/members.ts';
+import {
+  forced,
+  isNoLayout,
+  recognise,
+  unclaimed,
+  type ZooKeeperConventions,
+} from './recognise.ts';
+import { bareRecord, nodeName, parentOf, rawPath, readRecord, type ReadRecord } from './records.ts';
 import { nodeOf, toSnapshot, type Connections, type Recognized } from './snapshot.ts';
+import { withWatches } from './watching.ts';
 
 export interface InspectWorld {
   readonly session: Session;
@@ -30,43 +35,49 @@ export interface InspectWorld {
 }
 
 /**
- * The lock of that name; a contender's full path means its parent's lock, and that contender.
+ * The lock of that name; a contender's full path means that contender, in its parent's lock.
  * @returns undefined when there is no such node
- * @throws {UsageError} the path is not one, or the forced layout has no contender there
+ * @throws {UsageError} the path is not one
  */
 export async function inspectLock(
   world: InspectWorld,
   ref: LockRef,
 ): Promise<LockDetail | undefined> {
   const path = checkedPath(ref.name);
-  const own = await readRecord(world.session, path, () => true);
+  const own = await readRecord(world.session, path);
   if (own === undefined) return undefined;
-  const parent = parentOf(path);
-  const parentRead =
-    own.record.children.length === 0 && parent !== undefined
-      ? await readRecord(world.session, parent, () => true)
-      : undefined;
-  const asContender =
-    parentRead === undefined
-      ? undefined
-      : contenderIn(world.conventions, parentRead.record, path, ref);
-  const read = asContender === undefined || parentRead === undefined ? own : parentRead;
-  const recognized = asContender ?? claim(world.conventions, own.record, ref);
+  const { read, recognized, focus } =
+    (own.record.children.length === 0 ? await asContender(world, path, ref) : undefined) ??
+    asLock(world, own, ref);
   const [connections, watches] = await Promise.all([
     readConnections(world.target, world.timeoutMs),
     readWatches(world.target, world.timeoutMs),
   ]);
+  const { record } = read;
+  const { convention } = recognized;
   const snapshot = toSnapshot({
-    record: read.record,
-    parentCzxid: read.record.node.czxid,
+    record,
+    parentCzxid: record.node.czxid,
     recognized,
     connections,
     server: world.server,
     hiddenChildren: read.hidden,
-    focus: asContender === undefined ? undefined : stringToText(nodeName(path)),
+    focus,
   });
-  const watched = withWatches(snapshot, read.record, recognized, watches, world.target);
-  return { ...watched, evidence: evidenceOf(watched, read.record, connections), facts: {} };
+  const chroot = chrootOf(world.target);
+  const watched = withWatches(snapshot, { record, convention, watches, chroot });
+  const shared = await withSharedSession(world, watched, { record, chroot });
+  return {
+    ...shared,
+    evidence: evidenceOf(shared, record, connections),
+    facts: { parentCversion: String(record.cversion) },
+  };
+}
+
+/** With its slash; empty for none. */
+function chrootOf({ path }: Target): string {
+  const inner = path.replace(/^\/+|\/+$/g, '');
+  return inner === '' ? '' : `/${inner}`;
 }
 
 function checkedPath(name: Text): string {
@@ -79,103 +90,55 @@ function checkedPath(name: Text): string {
   });
 }
 
-function parentOf(path: string): string | undefined {
-  if (path === '/') return undefined;
-  const at = path.lastIndexOf('/');
-  return at === 0 ? '/' : path.slice(0, at);
+interface Found {
+  readonly read: ReadRecord;
+  readonly recognized: Recognized;
+  /** The contender that was asked for by its full path. */
+  readonly focus: Text | undefined;
 }
 
-/** Set when the path names one contender of its parent's queue. */
-function contenderIn(
-  conventions: ZooKeeperConventions,
-  record: ZooKeeperRecord,
+/** Set when the path names one contender of its parent's queue: the names there tell. */
+async function asContender(
+  { session, conventions }: InspectWorld,
   path: string,
   ref: LockRef,
-): Recognized | undefined {
-  const found =
+): Promise<Found | undefined> {
+  const parent = parentOf(path);
+  if (parent === undefined) return undefined;
+  const names = await namesBelow(session, parent);
+  if (names === undefined) return undefined;
+  const recognized =
     ref.convention === undefined
-      ? recognise(record, conventions, undefined)
+      ? recognise(names, conventions, undefined)
       : forced(conventions.byId(ref.convention));
-  if (found === undefined || found.recognition.confidence === 'low') return undefined;
-  return found.convention.contender(stringToText(nodeName(path))) === undefined ? undefined : found;
+  const focus = stringToText(nodeName(path));
+  if (recognized === undefined || recognized.recognition.confidence === 'low') return undefined;
+  if (recognized.convention.contender(focus) === undefined) return undefined;
+  const read = await readRecord(session, parent);
+  return read === undefined ? undefined : { read, recognized, focus };
 }
 
-function claim(
-  conventions: ZooKeeperConventions,
-  record: ZooKeeperRecord,
-  ref: LockRef,
-): Recognized {
-  if (ref.convention !== undefined) return forced(conventions.byId(ref.convention));
-  const found = recognise(record, conventions, undefined);
-  if (found !== undefined) return found;
-  return {
-    convention: sequentialNodes,
-    recognition: {
-      convention: 'none',
-      title: record.children.length === 0 ? 'empty node' : 'no lock layout recognised',
-      confidence: 'low',
-      candidates: [],
-      forced: false,
-    },
-  };
+/** Undefined when the parent is gone, or this identity may not list it. */
+async function namesBelow(session: Session, path: string): Promise<ZooKeeperRecord | undefined> {
+  try {
+    const [{ children }, own] = await Promise.all([
+      session.getChildren(path),
+      session.getData(path),
+    ]);
+    return bareRecord(path, children, own);
+  } catch (error) {
+    if (isRefused(error) || isNodeError(error, zooKeeperCodes.noNode)) return undefined;
+    throw error;
+  }
 }
 
-/** Says of each waiter whether it watches its predecessor; one that watches nothing is stranded. */
-function withWatches(
-  snapshot: LockSnapshot,
-  record: ZooKeeperRecord,
-  { convention }: Recognized,
-  watches: ReturnType<typeof unknown> | Awaited<ReturnType<typeof readWatches>>,
-  target: Target,
-): LockSnapshot {
-  if (snapshot.waiters.kind !== 'exact') return snapshot;
-  const ordered = orderContenders(record, (name) => convention.contender(name));
-  const chroot = target.path === '' ? '' : `/${target.path.replace(/^\/+|\/+$/g, '')}`;
-  const stranded: LockNote[] = [];
-  const list = snapshot.waiters.list.map((waiter): Waiter => {
-    const position = ordered.findIndex((one) => one.node.name === waiter.record);
-    const before = predecessorOf(ordered, position)?.node.name;
-    const session = ordered[position]?.node.ephemeralOwner;
-    const seen = watchOf(session, record, before, valueOf(watches), chroot);
-    if (seen === undefined) return { ...waiter, watches: holeOf(watches) };
-    if (seen === 'nothing' && watches.kind === 'known') {
-      stranded.push({
-        code: 'stranded-waiter',
-        severity: 'warn',
-        text: `${waiter.record ?? ''} watches nothing: when its turn comes nobody tells it`,
-      });
-    }
-    return { ...waiter, watches: known(seen) };
-  });
-  return {
-    ...snapshot,
-    waiters: { kind: 'exact', list },
-    notes: [...snapshot.notes, ...stranded],
-  };
-}
-
-function holeOf(watches: Awaited<ReturnType<typeof readWatches>>): ReturnType<typeof unknown> {
-  return watches.kind === 'known'
-    ? unknown('it belongs to no session')
-    : unknown(watches.reason, watches.remedy);
-}
-
-/** What the session watches: its predecessor, another contender, the parent, or nothing. */
-function watchOf(
-  session: bigint | undefined,
-  record: ZooKeeperRecord,
-  before: Text | undefined,
-  watches: Watches | undefined,
-  chroot: string,
-): Text | 'nothing' | undefined {
-  if (watches === undefined || session === undefined || session === 0n) return undefined;
-  const paths = watches.get(session) ?? new Set<string>();
-  const parent = rawPath(record.path);
-  const watched = (path: string): boolean => paths.has(chroot + path);
-  if (before !== undefined && watched(childPath(parent, rawPath(before)))) return before;
-  const other = record.children.find((child) => watched(childPath(parent, rawPath(child.name))));
-  if (other !== undefined) return other.name;
-  return watched(parent) ? record.path : 'nothing';
+/** What was found without a layout is looked at afresh: it may have contenders by now. */
+function asLock({ conventions }: InspectWorld, read: ReadRecord, ref: LockRef): Found {
+  const named = ref.convention !== undefined && !isNoLayout(ref.convention);
+  const recognized = named
+    ? forced(conventions.byId(ref.convention))
+    : (recognise(read.record, conventions, undefined) ?? unclaimed(read.record));
+  return { read, recognized, focus: undefined };
 }
 
 /** A session that ended would have taken its ephemeral with it: a live node means a live session. */
@@ -218,11 +181,4 @@ function connectionEvidence(sessionId: bigint, connections: Connections): OwnerE
         finding: known('no member has a connection of this session: it is running out'),
       }
     : { ...base, points: 'none', finding: unknown(connections.reason, connections.remedy) };
-}
-
-export function serverView(target: Target): ServerView {
-  return {
-    endpoint: displayTarget(target),
-    role: unknown('the client does not tell which member it is connected to'),
-  };
 }

@@ -7,12 +7,17 @@ import type { ZooKeeperChild, ZooKeeperRecord } from '../../conventions/conventi
 import { sequentialNodes } from '../../conventions/plain-zookeeper.ts';
 import { globMatcher } from '../../domain/glob.ts';
 import { valueOf, unknown } from '../../domain/known.ts';
-import type { LockSnapshot, ServerView } from '../../domain/lock.ts';
+import { unrecognised, type LockSnapshot, type ServerView } from '../../domain/lock.ts';
 import { stringToText, type Text } from '../../domain/text.ts';
 import type { Session } from '../../clients/zookeeper/session.ts';
-import { isNodeError, isRefused, zooKeeperCodes } from '../../clients/zookeeper/errors.ts';
-import { recognise, type ZooKeeperConventions } from './recognise.ts';
-import { nodeName, readChild, toChild } from './records.ts';
+import {
+  interrupted,
+  isNodeError,
+  isRefused,
+  zooKeeperCodes,
+} from '../../clients/zookeeper/errors.ts';
+import { recognise, unclaimed, type ZooKeeperConventions } from './recognise.ts';
+import { bareRecord, nodeName, rawPath, readChild, toChild, type ReadChild } from './records.ts';
 import { toSnapshot, type Recognized } from './snapshot.ts';
 import { walk, walkConcurrency, type WalkedNode } from './tree.ts';
 
@@ -23,6 +28,7 @@ export interface ListWorld {
   readonly admit: () => Promise<void>;
 }
 
+const noData = Buffer.alloc(0);
 const noConnections = unknown('a listing does not ask the members', '`show` does');
 
 /** Locks below the pattern's fixed part. The tally is updated as nodes are read. */
@@ -48,6 +54,7 @@ export async function* listLocks(
   );
   const pending: Promise<LockSnapshot | undefined>[] = [];
   for await (const node of nodes) {
+    if (signal.aborted) throw interrupted();
     tally.read += 1 + node.children.filter(isContender).length;
     if (!wanted(node, query)) continue;
     pending.push(snapshotOf(world, node, query, tally));
@@ -89,12 +96,13 @@ async function snapshotOf(
   query: LockQuery,
   tally: ListTally,
 ): Promise<LockSnapshot | undefined> {
-  const bare = bareRecord(node);
+  const bare = bareRecord(node.path, node.children, { data: noData, stat: node.stat });
   const recognized = claim(world.conventions, bare, query);
   if (recognized === undefined) {
+    // A node with children is a folder, not a record.
     if (bare.node.ephemeralOwner === 0n && node.children.length > 0) return undefined;
     tally.others += 1;
-    return undefined;
+    return query.all ? plainNode(world, bare) : undefined;
   }
   const { record, hidden } = await readHolders(world.session, bare, recognized);
   if (hidden > 0) tally.hidden += hidden;
@@ -115,16 +123,16 @@ async function snapshotOf(
   };
 }
 
-/** Names only: enough to order contenders and to know the layout. */
-function bareRecord(node: WalkedNode): ZooKeeperRecord {
-  const empty = { data: stringToText(''), czxid: 0n, version: 0, ephemeralOwner: 1n };
-  return {
-    system: 'zookeeper',
-    path: stringToText(node.path),
-    node: toChild(nodeName(node.path), Buffer.alloc(0), node.stat),
-    cversion: node.stat.cversion,
-    children: node.children.map((name) => ({ ...empty, name: stringToText(name) })),
-  };
+function plainNode({ server }: ListWorld, record: ZooKeeperRecord): LockSnapshot {
+  return toSnapshot({
+    record,
+    parentCzxid: record.node.czxid,
+    recognized: unclaimed(record),
+    connections: noConnections,
+    server,
+    hiddenChildren: 0,
+    focus: undefined,
+  });
 }
 
 /** A low-confidence claim counts only where the name says lock; `all` lists everything that holds. */
@@ -138,53 +146,55 @@ function claim(
   if (found !== undefined) {
     return found.recognition.confidence !== 'low' || named || query.all ? found : undefined;
   }
-  // An empty parent whose contenders came and went is a free lock.
-  const usedParent = record.children.length === 0 && record.cversion > 0;
-  return usedParent && (named || query.all) ? freeLock : undefined;
+  const free = unclaimed(record);
+  const lock = free.recognition.convention !== unrecognised && query.conventions === undefined;
+  return lock && (named || query.all) ? free : undefined;
 }
 
-const freeLock: Recognized = {
-  convention: sequentialNodes,
-  recognition: {
-    convention: 'empty-parent',
-    title: 'empty parent (library unknown)',
-    confidence: 'low',
-    candidates: [],
-    forced: false,
-  },
-};
-
-/** Reads the data of the holders; those that vanished are left out, the next one then holds. */
+/** Reads the holders; where they vanished since the walk, those that hold next. */
 async function readHolders(
   session: Session,
   bare: ZooKeeperRecord,
-  recognized: Recognized,
-): Promise<{ record: ZooKeeperRecord; hidden: number }> {
-  const holders = valueOf(recognized.convention.decode(bare).holders) ?? [];
-  const read = new Map<Text, ZooKeeperChild | 'gone' | 'hidden'>();
-  let node = bare.node;
-  await Promise.all(
-    holders.map(async (holder) => {
-      if (holder.record === undefined) return;
-      if (holder.record === bare.node.name && bare.children.length === 0) {
-        node = await readSelf(session, bare);
-        return;
-      }
-      read.set(holder.record, await readChild(session, bare.path, holder.record));
-    }),
-  );
-  const children = bare.children.flatMap((child) => {
-    const fresh = read.get(child.name);
-    return fresh === 'gone' ? [] : [typeof fresh === 'object' ? fresh : child];
-  });
-  const hidden = [...read.values()].filter((one) => one === 'hidden').length;
-  return { record: { ...bare, node, children }, hidden };
+  { convention }: Recognized,
+): Promise<{ readonly record: ZooKeeperRecord; readonly hidden: number }> {
+  const parent = rawPath(bare.path);
+  const read = new Map<Text, ReadChild | 'gone'>();
+  let record = bare;
+  for (;;) {
+    const holders = valueOf(convention.decode(record).holders) ?? [];
+    const names = holders.flatMap((holder) => holder.record ?? []);
+    if (bare.children.length === 0 && names.includes(bare.node.name)) {
+      return { record: { ...bare, node: await readSelf(session, parent, bare) }, hidden: 0 };
+    }
+    const unread = names.filter((name) => !read.has(name));
+    if (unread.length === 0) {
+      const hidden = [...read.values()].filter((one) => one !== 'gone' && one.hidden).length;
+      return { record, hidden };
+    }
+    await Promise.all(
+      unread.map(async (name) => read.set(name, await readChild(session, parent, rawPath(name)))),
+    );
+    record = { ...bare, children: bare.children.flatMap((child) => fresh(child, read)) };
+  }
 }
 
-async function readSelf(session: Session, bare: ZooKeeperRecord): Promise<ZooKeeperChild> {
+function fresh(
+  child: ZooKeeperChild,
+  read: ReadonlyMap<Text, ReadChild | 'gone'>,
+): ZooKeeperChild | [] {
+  const found = read.get(child.name);
+  if (found === undefined) return child;
+  return found === 'gone' ? [] : found.child;
+}
+
+async function readSelf(
+  session: Session,
+  path: string,
+  bare: ZooKeeperRecord,
+): Promise<ZooKeeperChild> {
   try {
-    const { data, stat } = await session.getData(bare.path);
-    return toChild(bare.node.name, data, stat);
+    const { data, stat } = await session.getData(path);
+    return toChild(nodeName(path), data, stat);
   } catch (error) {
     // Gone or hidden since the walk: what the walk saw stays.
     if (isNodeError(error, zooKeeperCodes.noNode) || isRefused(error)) return bare.node;

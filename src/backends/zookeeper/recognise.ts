@@ -1,7 +1,8 @@
 /** Chooses the convention of a record: the surest match, the rest as candidates. */
 import type { ZooKeeperConvention, ZooKeeperRecord } from '../../conventions/convention.ts';
 import type { ConventionSet } from '../../conventions/convention-set.ts';
-import type { Confidence, ConventionId } from '../../domain/lock.ts';
+import { sequentialNodes } from '../../conventions/plain-zookeeper.ts';
+import { unrecognised, type Confidence, type ConventionId } from '../../domain/lock.ts';
 import type { Recognized } from './snapshot.ts';
 
 export type ZooKeeperConventions = ConventionSet<ZooKeeperConvention>;
@@ -55,5 +56,28 @@ export function forced(convention: ZooKeeperConvention): Recognized {
   return {
     convention,
     recognition: { convention: id, title, confidence: 'high', candidates: [], forced: true },
+  };
+}
+
+const emptyParent: ConventionId = 'empty-parent';
+
+/** The convention of a record that no layout claims. */
+export function isNoLayout(id: ConventionId): boolean {
+  return id === unrecognised || id === emptyParent;
+}
+
+/** What is said of a record that no convention claims: a lock whose contenders came and went, or none. */
+export function unclaimed(record: ZooKeeperRecord): Recognized {
+  const empty = record.children.length === 0 && record.node.ephemeralOwner === 0n;
+  const used = empty && record.cversion > 0;
+  return {
+    convention: sequentialNodes,
+    recognition: {
+      convention: used ? emptyParent : unrecognised,
+      title: used ? 'empty parent (library unknown)' : 'no lock layout recognised',
+      confidence: 'low',
+      candidates: [],
+      forced: false,
+    },
   };
 }

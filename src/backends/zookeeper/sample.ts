@@ -1,12 +1,13 @@
 /** Watches one grant: does the same node stay, and does its session send packets. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { formatDuration } from '../../domain/duration.ts';
 import { known, unknown, valueOf, type Known } from '../../domain/known.ts';
 import type { LeaseObservation, RenewalSample } from '../../domain/lease.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
 import { readIdentity } from './identity.ts';
 import type { InspectWorld } from './inspect.ts';
+import { look, type Look } from './look.ts';
 import { readConnections } from '../../clients/zookeeper/members.ts';
+import { pause } from './rate.ts';
 
 const autoLimitMs = 20_000;
 
@@ -30,10 +31,10 @@ export async function sampleSession(
   let first: number | undefined;
   for (;;) {
     const elapsedMs = performance.now() - startedAt;
-    const czxid = (await world.session.exists(identity.path))?.czxid;
-    const incarnation = czxid?.toString();
+    const now = await look(world, identity, seen);
+    const incarnation = now.kind === 'same' ? now.stat.czxid.toString() : undefined;
     observations.push({ atMs: elapsedMs, ttlMs: undefined, incarnation, epoch: undefined });
-    const over = endOfGrant(czxid, identity.czxid);
+    const over = endOfGrant(now);
     if (over !== undefined) return ended(over[0], elapsedMs, observations, over[1]);
     const heard = await packetsOf(world, sessionId);
     if (typeof heard === 'string') return ended('not-applicable', elapsedMs, observations, heard);
@@ -42,7 +43,7 @@ export async function sampleSession(
       return counted(heard - first, elapsedMs, observations, neededMs);
     }
     onProgress?.(elapsedMs, totalMs);
-    await delay(Math.min(500, Math.max(20, totalMs - elapsedMs)), undefined, { signal });
+    await pause(Math.min(500, Math.max(20, totalMs - elapsedMs)), signal);
   }
 }
 
@@ -50,12 +51,17 @@ function windowMs(forMs: number | 'auto', neededMs: Known<number>): number {
   return forMs === 'auto' ? Math.min(valueOf(neededMs) ?? 3_000, autoLimitMs) : forMs;
 }
 
-function endOfGrant(
-  now: bigint | undefined,
-  seen: bigint,
-): readonly [RenewalSample['outcome'], string] | undefined {
-  if (now === undefined) return ['gone', 'its node is gone'];
-  return now === seen ? undefined : ['changed-hands', 'another node took its place'];
+function endOfGrant(now: Look): readonly [RenewalSample['outcome'], string] | undefined {
+  switch (now.kind) {
+    case 'same':
+      return undefined;
+    case 'gone':
+      return ['gone', 'its node is gone'];
+    case 'changed':
+      return ['changed-hands', now.now];
+    case 'refused':
+      return ['not-applicable', now.reason];
+  }
 }
 
 /** Packets received from the session so far, or why they cannot be counted. */

@@ -8,9 +8,15 @@ import type {
 import type { Holder } from '../../domain/holder.ts';
 import { mapKnown, unknown, valueOf, type Known } from '../../domain/known.ts';
 import type { Lease } from '../../domain/lease.ts';
-import type { LockNote, LockSnapshot, Recognition, ServerView } from '../../domain/lock.ts';
+import {
+  unrecognised,
+  type LockNote,
+  type LockSnapshot,
+  type Recognition,
+  type ServerView,
+} from '../../domain/lock.ts';
 import { stringToText, type Text } from '../../domain/text.ts';
-import { createIdentity } from './identity.ts';
+import { createIdentity, holdsGuid } from './identity.ts';
 import type { MemberConnection } from '../../clients/zookeeper/member-connection.ts';
 import { childPath, rawPath } from './records.ts';
 
@@ -37,7 +43,7 @@ export interface SnapshotInput {
 /** The whole snapshot of one lock. */
 export function toSnapshot(input: SnapshotInput): LockSnapshot {
   const { record, recognized } = input;
-  const decoded = recognized.convention.decode(record);
+  const decoded = decode(input);
   const holders = mapKnown(decoded.holders, (list) =>
     list.map((holder) => withSession(holder, input)),
   );
@@ -49,15 +55,22 @@ export function toSnapshot(input: SnapshotInput): LockSnapshot {
     recognition: recognized.recognition,
     mode: decoded.mode,
     holders,
-    lease: first?.lease ?? { kind: 'unknown', reason: 'nobody holds it' },
+    lease: first?.lease ?? { kind: 'unknown', reason: nobody(decoded) },
     waiters: withWaiterSessions(decoded, input),
     fence: decoded.fence,
     heldForMs: decoded.heldForMs,
     helpers: decoded.helpers,
     notes: [...decoded.notes, ...ownNotes(input, decoded, valueOf(holders) ?? [])],
-    identity: target === undefined ? undefined : identityOf(target, input),
+    identity: target === undefined ? undefined : identityOf(target, input, valueOf(holders) ?? []),
     server: input.server,
   };
+}
+
+function decode({ record, recognized }: SnapshotInput): Decoded {
+  const decoded = recognized.convention.decode(record);
+  if (recognized.recognition.convention !== unrecognised) return decoded;
+  const hole = { kind: 'unknown', reason: 'no lock layout recognised' } as const;
+  return { ...decoded, state: 'unknown', holders: hole, waiters: hole, fence: hole };
 }
 
 function withSession(holder: Holder, input: SnapshotInput): Holder {
@@ -88,6 +101,10 @@ function withWaiterSessions(decoded: Decoded, input: SnapshotInput): LockSnapsho
           };
     }),
   };
+}
+
+function nobody(decoded: Decoded): string {
+  return decoded.holders.kind === 'unknown' ? decoded.holders.reason : 'nobody holds it';
 }
 
 /** The node of a holder or waiter: a child, or the record's own node. */
@@ -136,18 +153,25 @@ function unknownFrom(fact: Known<unknown>, otherwise: string): Known<never> {
   return fact.kind === 'known' ? unknown(otherwise) : unknown(fact.reason, fact.remedy);
 }
 
-function identityOf(name: Text, input: SnapshotInput): LockSnapshot['identity'] {
+function identityOf(
+  name: Text,
+  input: SnapshotInput,
+  holders: readonly Holder[],
+): LockSnapshot['identity'] {
   const node = nodeOf(name, input.record);
   if (node === undefined) return undefined;
   const parent = rawPath(input.record.path);
   const own = input.record.node.name === name && input.record.children.length === 0;
+  const { convention } = input.recognized;
   return createIdentity({
+    convention: convention.id,
     path: own ? parent : childPath(parent, rawPath(name)),
     czxid: node.czxid,
-    version: node.version,
+    ephemeralOwner: node.ephemeralOwner,
+    version: node.ephemeralOwner === 0n ? node.version : undefined,
     parentCzxid: own ? undefined : input.parentCzxid,
-    uniqueName: input.recognized.convention.uniqueNames,
-    parentCversion: input.record.cversion,
+    uniqueName: convention.uniqueNames && holdsGuid(name),
+    role: holders.some((holder) => holder.record === name) ? 'holder' : 'waiter',
   });
 }
 
@@ -161,7 +185,7 @@ function ownNotes(
     notes.push({
       code: 'hidden-children',
       severity: 'warn',
-      text: `${input.hiddenChildren} contenders are hidden by their ACL: holder and order may be wrong`,
+      text: `${input.hiddenChildren} contenders hide their data by an ACL: who they are is not known`,
     });
   }
   if (decoded.state === 'free') {

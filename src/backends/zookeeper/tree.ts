@@ -3,7 +3,12 @@
  * children look like contenders. Contenders themselves are not descended into.
  */
 import type { NodeStat, Session } from '../../clients/zookeeper/session.ts';
-import { isNodeError, isRefused, zooKeeperCodes } from '../../clients/zookeeper/errors.ts';
+import {
+  interrupted,
+  isNodeError,
+  isRefused,
+  zooKeeperCodes,
+} from '../../clients/zookeeper/errors.ts';
 import { childPath } from './records.ts';
 
 /** Requests in flight while walking: more gained nothing when measured, fewer was slower. */
@@ -48,7 +53,7 @@ export async function* walk(
     ready.push(node);
   };
   while (frontier.length > 0 || inFlight.size > 0 || ready.length > 0) {
-    signal.throwIfAborted();
+    if (signal.aborted) throw interrupted();
     if (failure !== undefined) throw failure as Error;
     while (inFlight.size < walkConcurrency && ready.length < walkConcurrency) {
       const next = frontier.pop();

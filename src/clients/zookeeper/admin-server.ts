@@ -2,6 +2,7 @@
 import { request } from 'node:http';
 import { known, unknown, type Known } from '../../domain/known.ts';
 import type { Target } from '../../domain/target.ts';
+import { stringToText } from '../../domain/text.ts';
 
 const defaultPort = 8080;
 const maxBodyBytes = 64 * 1024 * 1024;
@@ -19,7 +20,10 @@ export async function askAdminServer(
     const body = await get(host, port, `/commands/${command}`, timeoutMs);
     const parsed = parseWithBigNumbers(body);
     if (typeof parsed !== 'object' || parsed === null) throw new Error('not a JSON object');
-    return known(Object.fromEntries(Object.entries(parsed)));
+    const fields = Object.fromEntries(Object.entries(parsed));
+    // A command that failed answers with HTTP 200, too.
+    if (typeof fields['error'] === 'string') throw new Error(stringToText(fields['error']));
+    return known(fields);
   } catch (error) {
     return unknown(`AdminServer on port ${port}: ${describe(error)}`);
   }

@@ -1,9 +1,14 @@
 /** Four-letter words: plain-text questions on the client port, often switched off. */
 import { connect } from 'node:net';
 import { known, unknown, type Known } from '../../domain/known.ts';
-import type { Target } from '../../domain/target.ts';
+import type { Endpoint, Target } from '../../domain/target.ts';
 import { stringToText } from '../../domain/text.ts';
 import type { MemberConnection } from './member-connection.ts';
+
+/** What a member says to a word: its answer, that it may not answer, that it serves nobody, or nothing. */
+export type WordReply =
+  | { readonly kind: 'answer'; readonly text: string }
+  | { readonly kind: 'not-allowed' | 'not-serving' | 'silent'; readonly reason: string };
 
 /** The answer of one member; a sentence that refuses the word is `unknown`, not data. */
 export async function fourLetterWord(
@@ -12,23 +17,39 @@ export async function fourLetterWord(
   word: string,
   timeoutMs: number,
 ): Promise<Known<string>> {
-  const endpoint = target.endpoints[index];
-  if (endpoint === undefined) return unknown('no such member');
-  const answer = await ask(endpoint.host, endpoint.port, word, timeoutMs);
-  if (answer.kind === 'unknown') return answer;
-  if (answer.value.includes('is not executed because it is not in the whitelist')) {
-    return unknown(`${word} is not in the server's whitelist`);
-  }
-  if (answer.value.includes('not currently serving requests')) {
-    return unknown('the member is not serving requests (no quorum?)');
-  }
-  return answer;
+  const reply = await askWord(target, index, word, timeoutMs);
+  return reply.kind === 'answer' ? known(reply.text) : unknown(reply.reason);
 }
 
-function ask(host: string, port: number, word: string, timeoutMs: number): Promise<Known<string>> {
+/** Asks one member; never throws. */
+export async function askWord(
+  target: Target,
+  index: number,
+  word: string,
+  timeoutMs: number,
+): Promise<WordReply> {
+  const endpoint = target.endpoints[index];
+  if (endpoint === undefined) return { kind: 'silent', reason: 'no such member' };
+  const answer = await ask(endpoint, word, timeoutMs);
+  if (answer.kind === 'unknown') return { kind: 'silent', reason: answer.reason };
+  return classifyAnswer(word, answer.value);
+}
+
+/** Refusals are plain sentences in the place of data. */
+export function classifyAnswer(word: string, text: string): WordReply {
+  if (text.includes('is not executed because it is not in the whitelist')) {
+    return { kind: 'not-allowed', reason: `${word} is not in the server's whitelist` };
+  }
+  if (text.includes('not currently serving requests')) {
+    return { kind: 'not-serving', reason: 'the member is not serving requests (no quorum?)' };
+  }
+  return { kind: 'answer', text };
+}
+
+function ask(endpoint: Endpoint, word: string, timeoutMs: number): Promise<Known<string>> {
   return new Promise((resolve) => {
     let text = '';
-    const socket = connect({ host, port });
+    const socket = connect({ host: endpoint.host, port: endpoint.port });
     const timer = setTimeout(() => {
       socket.destroy();
       resolve(unknown(`${word}: no answer within ${timeoutMs} ms`));

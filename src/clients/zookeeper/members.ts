@@ -105,7 +105,8 @@ function adminConnection(row: unknown, member: string): MemberConnection | undef
 function watchesFromAdmin(
   body: Readonly<Record<string, unknown>>,
 ): { sessionId: bigint; path: string }[] {
-  const byPath = body['path_to_ids'];
+  // 3.8 says path_to_session_ids; the name differs between versions.
+  const byPath = body['path_to_session_ids'] ?? body['path_to_ids'];
   if (typeof byPath !== 'object' || byPath === null) return [];
   return Object.entries(byPath).flatMap(([path, ids]) =>
     rows(ids).flatMap((id) => {

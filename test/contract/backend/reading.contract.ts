@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { valueOf } from '../../../src/domain/known.ts';
 import type { LockSnapshot } from '../../../src/domain/lock.ts';
 import { bytesToText, parseText, type Text } from '../../../src/domain/text.ts';
-import { collect, everyLock, forever, type BackendFacts, type World } from './subject.ts';
+import {
+  collect,
+  everyLock,
+  expectFree,
+  forever,
+  type BackendFacts,
+  type World,
+} from './subject.ts';
 
 /** Registers this part. */
 export function describeReading(world: World): void {
@@ -64,7 +71,7 @@ export function describeReading(world: World): void {
       expect(await world.backend.inspect({ name: world.fresh() }, forever)).toBeUndefined();
       const grant = await world.seeder.take(world.fresh(), 'owner-1', 60_000);
       await world.seeder.end(grant);
-      expect(await world.backend.inspect(grant.ref, forever)).toBeUndefined();
+      await expectFree(world, grant.ref);
     });
 
     test('a renewal keeps the token of a grant, and another grant has another', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { valueOf } from '../../../src/domain/known.ts';
 import { parseText } from '../../../src/domain/text.ts';
-import { forever, type World } from './subject.ts';
+import { expectFree, forever, type World } from './subject.ts';
 
 /** Registers this part. */
 export function describeReleasing(world: World): void {
@@ -23,7 +23,7 @@ export function describeReleasing(world: World): void {
       const result = await world.backend.release(await world.look(grant.ref), how, forever);
       expect(result.outcome).toBe('released');
       expect(await world.seeder.isThere(grant)).toBe(false);
-      expect(await world.backend.inspect(grant.ref, forever)).toBeUndefined();
+      await expectFree(world, grant.ref);
     });
 
     test('a renewed grant is still the grant that was seen', async () => {

@@ -2,6 +2,7 @@
  * What an adapter gives to the contract suite, and what the suite's parts share: the subject, its
  * facts, the raw client, and small ways of asking.
  */
+import { expect } from 'vitest';
 import { defaultLockPatterns } from '../../../src/domain/glob.ts';
 import type { Backend, LockQuery } from '../../../src/backends/backend.ts';
 import type { LockDetail, LockRef, LockSnapshot } from '../../../src/domain/lock.ts';
@@ -15,6 +16,8 @@ export interface BackendFacts {
   readonly holderIs: 'owner-value' | 'record';
   /** `ttl`: a lease that is renewed and counted; `session`: the record lives with a connection. */
   readonly lease: 'ttl' | 'session';
+  /** What is left of a lock that nobody holds: nothing, or a record that says so. */
+  readonly whenFree: 'gone' | 'free';
   /** Whether the operator's record can take the lock's place in one step. */
   readonly hold: 'replaces' | 'refused';
   /** What `history` gives for the lock that `Seeder.take` makes. */
@@ -38,7 +41,7 @@ export interface Seeder {
   name(word: string): Text;
   /** Takes a free lock. `leaseMs` is rounded up where the server's leases are coarser. */
   take(name: Text, owner: string, leaseMs: number): Promise<SeededGrant>;
-  /** Renews it once, to its full lease. A session-bound lock has nothing to do. */
+  /** Renews it once, to its full lease; of a session-bound lock, the session is heard of once. */
   renew(grant: SeededGrant): Promise<void>;
   /** Ends the grant, whoever holds it, and takes the lock for another owner. */
   steal(grant: SeededGrant, owner: string, leaseMs: number): Promise<SeededGrant>;
@@ -76,6 +79,13 @@ export interface World {
   /** The lock as it is now; fails the test when it is not there. */
   look(ref: LockRef): Promise<LockDetail>;
   listed(restriction?: Partial<LockQuery>): Promise<LockSnapshot[]>;
+}
+
+/** Nobody holds the lock, and there is nothing to release: as the facts say. */
+export async function expectFree(world: World, ref: LockRef): Promise<void> {
+  const left = await world.backend.inspect(ref, forever);
+  if (world.facts.whenFree === 'gone') expect(left).toBeUndefined();
+  else expect(left).toMatchObject({ state: 'free', identity: undefined });
 }
 
 /** A signal that nobody aborts. */

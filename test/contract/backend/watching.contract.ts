@@ -6,19 +6,15 @@ import { collect, elapsed, forever, type World } from './subject.ts';
 /** Registers this part. */
 export function describeWatching(world: World): void {
   describe('watching', () => {
-    test('a grant that nobody renews is seen to run down, or to need no renewal', async () => {
+    test('a grant that nobody renews is seen to run down', async () => {
       const grant = await world.seeder.take(world.fresh(), 'owner-1', 30_000);
       const sample = await world.backend.sample(await world.look(grant.ref), 1_500, forever);
-      if (world.facts.lease === 'ttl') {
-        expect(sample).toMatchObject({ outcome: 'not-renewed', renewals: { value: 0 } });
-        expect(valueOf(sample.neededMs)).toBeGreaterThan(10_000);
-      } else {
-        expect(['not-applicable', 'renewed']).toContain(sample.outcome);
-      }
+      expect(sample).toMatchObject({ outcome: 'not-renewed', renewals: { value: 0 } });
+      expect(valueOf(sample.neededMs)).toBeGreaterThan(10_000);
       await world.seeder.end(grant);
     });
 
-    test('a renewed grant is seen to be renewed, or to live with its session', async () => {
+    test('a renewed grant is seen to be renewed', async () => {
       const grant = await world.seeder.take(world.fresh(), 'owner-1', 30_000);
       const seen = await world.look(grant.ref);
       // The lease must have run down by more than the grain of the server's count.
@@ -27,12 +23,8 @@ export function describeWatching(world: World): void {
       await elapsed(1_200);
       await world.seeder.renew(grant);
       const sample = await watching;
-      if (world.facts.lease === 'ttl') {
-        expect(sample.outcome).toBe('renewed');
-        expect(valueOf(sample.renewals)).toBeGreaterThan(0);
-      } else {
-        expect(['not-applicable', 'renewed']).toContain(sample.outcome);
-      }
+      expect(sample.outcome).toBe('renewed');
+      expect(valueOf(sample.renewals)).toBeGreaterThan(0);
       await world.seeder.end(grant);
     });
 

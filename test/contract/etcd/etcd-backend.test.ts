@@ -25,6 +25,7 @@ describeBackend('etcd', {
     names: 'any-bytes',
     holderIs: 'owner-value',
     lease: 'ttl',
+    whenFree: 'gone',
     hold: 'replaces',
     history: 'past-grants',
     fence: 'every-grant',

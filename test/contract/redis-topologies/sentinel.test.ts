@@ -25,6 +25,7 @@ describeBackend('Redis behind Sentinel', {
     names: 'any-bytes',
     holderIs: 'owner-value',
     lease: 'ttl',
+    whenFree: 'gone',
     hold: 'replaces',
     history: 'present-holder',
     fence: 'none',

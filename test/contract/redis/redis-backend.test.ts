@@ -18,6 +18,7 @@ describeBackend('Redis', {
     names: 'any-bytes',
     holderIs: 'owner-value',
     lease: 'ttl',
+    whenFree: 'gone',
     hold: 'replaces',
     history: 'present-holder',
     fence: 'none',

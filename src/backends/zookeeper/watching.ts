@@ -1,0 +1,67 @@
+/** Who watches whom in a queue: a waiter without a watch on what it waits for is stranded. */
+import type { ZooKeeperConvention, ZooKeeperRecord } from '../../conventions/convention.ts';
+import { orderContenders, predecessorOf } from '../../conventions/zookeeper-queue.ts';
+import type { Waiter } from '../../domain/holder.ts';
+import { known, unknown, valueOf, type Known } from '../../domain/known.ts';
+import type { LockNote, LockSnapshot } from '../../domain/lock.ts';
+import type { Text } from '../../domain/text.ts';
+import type { Watches } from '../../clients/zookeeper/members.ts';
+import { childPath, rawPath } from './records.ts';
+
+export interface WatchedQueue {
+  readonly record: ZooKeeperRecord;
+  readonly convention: ZooKeeperConvention;
+  readonly watches: Known<Watches>;
+  /** With its slash, or empty: members report whole paths. */
+  readonly chroot: string;
+}
+
+/** Says of each waiter what it watches, and notes those that watch nothing. */
+export function withWatches(snapshot: LockSnapshot, queue: WatchedQueue): LockSnapshot {
+  if (snapshot.waiters.kind !== 'exact') return snapshot;
+  const { record, convention, watches } = queue;
+  const ordered = orderContenders(record, (name) => convention.contender(name));
+  const stranded: LockNote[] = [];
+  const list = snapshot.waiters.list.map((waiter): Waiter => {
+    const position = ordered.findIndex((one) => one.node.name === waiter.record);
+    const before = predecessorOf(ordered, position)?.node.name;
+    const seen = watchOf(ordered[position]?.node.ephemeralOwner, before, queue);
+    if (seen === undefined) return { ...waiter, watches: holeOf(watches) };
+    if (seen === 'nothing') {
+      stranded.push({
+        code: 'stranded-waiter',
+        severity: 'warn',
+        text: `${waiter.record ?? ''} watches nothing: when its turn comes nobody tells it`,
+      });
+    }
+    return { ...waiter, watches: known(seen) };
+  });
+  const notes = [...snapshot.notes, ...stranded];
+  return { ...snapshot, waiters: { kind: 'exact', list }, notes };
+}
+
+function holeOf(watches: Known<Watches>): Known<never> {
+  if (watches.kind === 'known') return unknown('it belongs to no session');
+  return unknown(watches.reason, watches.remedy);
+}
+
+/**
+ * What the session watches: its predecessor, another contender, the parent, or nothing. Where not
+ * every member told, a watch that is not seen may still be there: undefined.
+ */
+function watchOf(
+  session: bigint | undefined,
+  before: Text | undefined,
+  { record, watches, chroot }: WatchedQueue,
+): Text | 'nothing' | undefined {
+  const told = valueOf(watches);
+  if (told === undefined || session === undefined || session === 0n) return undefined;
+  const paths = told.get(session) ?? new Set<string>();
+  const parent = rawPath(record.path);
+  const watched = (path: string): boolean => paths.has(chroot + path);
+  if (before !== undefined && watched(childPath(parent, rawPath(before)))) return before;
+  const other = record.children.find((child) => watched(childPath(parent, rawPath(child.name))));
+  if (other !== undefined) return other.name;
+  if (watched(parent)) return record.path;
+  return watches.kind === 'known' ? 'nothing' : undefined;
+}
