@@ -63,6 +63,18 @@ module.exports = {
       '^src/(release|backends/backend[.]ts|conventions|domain)',
     ),
     only('reports-take-results', '', '^src/reports/', '^src/(reports|domain)/'),
+    only(
+      'files-know-the-domain',
+      'how files that people write are read',
+      '^src/files/',
+      '^src/(files|domain)/',
+    ),
+    only(
+      'config-turns-files-into-objects',
+      'what a team configures, in the form that its users want',
+      '^src/config/',
+      '^src/(config|files|conventions|domain)/',
+    ),
     only('lab-stands-alone', '', '^src/lab/', '^src/(lab|processes|domain)/'),
     only(
       'process-evidence-stands-alone',
@@ -74,7 +86,7 @@ module.exports = {
       'chaos-never-sees-the-command-line',
       '',
       '^src/chaos/(?!drivers/)',
-      '^src/(chaos|processes|protocols|resources|checks|backends/backend[.]ts|domain)',
+      '^src/(chaos|files|processes|protocols|resources|checks|backends/backend[.]ts|domain)',
     ),
     only(
       'only-the-lab-driver-starts-servers',

@@ -1,8 +1,8 @@
 /** The invariants of a scenario file: `- name`, `- name: level` or `- name: { within: …, from: … }`. */
 import { z } from 'zod';
 import type { InvariantSpec } from '../domain/scenario.ts';
-import { checkShape, entriesOf, spanShape, unknownWord } from './scenario-shapes.ts';
-import type { Path, Problem } from './scenario-yaml.ts';
+import { checkShape, entriesOf, spanShape, unknownWord } from '../files/shapes.ts';
+import type { Path, Problem } from '../files/yaml-source.ts';
 
 /** What a scenario may ask to be checked: names, and the levels of each where it has any. */
 export type InvariantNames = Readonly<Record<string, readonly string[]>>;

@@ -8,10 +8,21 @@ import type { Verdict } from '../domain/verdict.ts';
 import { mutationRoles } from '../protocols/protocol.ts';
 import { invariantId, parseInvariants, type InvariantNames } from './scenario-invariants.ts';
 import { checkScript } from './scenario-script.ts';
-import { checkShape, durationShape, unknownWord } from './scenario-shapes.ts';
+import { checkShape, durationShape, unknownWord } from '../files/shapes.ts';
 import { parseSteps, stepWords } from './scenario-steps.ts';
-import { joinErrors, readYaml, type Path, type Problem } from './scenario-yaml.ts';
+import {
+  joinErrors,
+  readYaml,
+  type FileKind,
+  type Path,
+  type Problem,
+} from '../files/yaml-source.ts';
 
+const scenarioFile: FileKind = {
+  code: 'bad-scenario',
+  consequence: 'nothing was run',
+  meant: { renew: 'off' },
+};
 const maxSteps = 200;
 
 /** Mutation roles that are not the protocol's but the resource's. */
@@ -60,7 +71,7 @@ type File = z.output<typeof fileShape>;
  * @throws {InputFileError} with every error found, each with line and column
  */
 export function parseScenario(text: string, file: string, known: InvariantNames): Scenario {
-  const source = readYaml(text, file);
+  const source = readYaml(text, file, scenarioFile);
   const problems: Problem[] = [];
   const stop = (): never => {
     throw joinErrors(
@@ -69,6 +80,7 @@ export function parseScenario(text: string, file: string, known: InvariantNames)
         message,
         ...(hint === undefined ? {} : { hint }),
       })),
+      scenarioFile,
     );
   };
   const parsed = checkShape(fileShape, source.value, [], problems);

@@ -4,7 +4,7 @@
  */
 import type { Step } from '../domain/scenario.ts';
 import { findFault } from './faults/registry.ts';
-import type { Problem } from './scenario-yaml.ts';
+import type { Problem } from '../files/yaml-source.ts';
 
 interface Life {
   /** Step that parked it. */

@@ -7,8 +7,8 @@ import type { Step, StepExpectation } from '../domain/scenario.ts';
 import { parseSpan } from '../domain/span.ts';
 import { findFault, faultNames } from './faults/registry.ts';
 import { businessActions, parkPoints, type BusinessAction } from './worker-protocol.ts';
-import { checkShape, entriesOf, spanShape, unknownWord } from './scenario-shapes.ts';
-import type { Path, Problem } from './scenario-yaml.ts';
+import { checkShape, entriesOf, spanShape, unknownWord } from '../files/shapes.ts';
+import type { Path, Problem } from '../files/yaml-source.ts';
 
 /** First words of steps that are not a worker's name. */
 export const stepWords: readonly string[] = [

@@ -1,10 +1,10 @@
-/** Shared by the scenario schema's parts: spans and durations for zod, and zod's complaints in our words. */
+/** Shared by the schemas of files: spans and durations for zod, and zod's complaints in our words. */
 import { z } from 'zod';
 import { parseDuration } from '../domain/duration.ts';
 import { UsageError } from '../domain/errors.ts';
 import { nearestName } from '../domain/nearest.ts';
 import { parseSpan } from '../domain/span.ts';
-import type { Path, Problem } from './scenario-yaml.ts';
+import type { Path, Problem } from './yaml-source.ts';
 
 /** `2x lease`, `lease + 2s`, `500ms`. */
 export const spanShape = unitShape(parseSpan);

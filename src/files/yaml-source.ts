@@ -1,6 +1,6 @@
 /**
- * YAML of scenario files: YAML 1.2 without its surprises, and the place of every value, so that
- * each error can name line and column.
+ * YAML files that people write: YAML 1.2 without its surprises, and the place of every value, so
+ * that each error can name line and column.
  */
 import {
   isAlias,
@@ -18,6 +18,16 @@ import { InputFileError, type SourcePosition } from '../domain/errors.ts';
 import { stringToText } from '../domain/text.ts';
 
 export type Path = readonly PropertyKey[];
+
+/** What differs between the files that fencepost reads. */
+export interface FileKind {
+  /** Code of its errors, such as `bad-scenario`. */
+  readonly code: string;
+  /** What an error means for the command: `nothing was run`. */
+  readonly consequence: string;
+  /** Words that would surprise a YAML 1.1 reader and are meant, by their key. */
+  readonly meant?: Readonly<Record<string, string>>;
+}
 
 /** One thing wrong with the file. */
 export interface Problem {
@@ -42,11 +52,11 @@ const maxBytes = 256 * 1024;
  * @throws {InputFileError} for what is not YAML, duplicate keys, anchors, tags, and plain words that
  *   YAML 1.1 and 1.2 read differently
  */
-export function readYaml(text: string, file: string): YamlSource {
+export function readYaml(text: string, file: string, kind: FileKind): YamlSource {
   const start: SourcePosition = { file, line: 1, column: 1 };
   if (Buffer.byteLength(text) > maxBytes) {
     throw new InputFileError(`the file is larger than ${maxBytes / 1024} KiB`, start, {
-      code: 'scenario-too-large',
+      code: kind.code,
       definite: true,
     });
   }
@@ -64,9 +74,12 @@ export function readYaml(text: string, file: string): YamlSource {
   const source = {
     positionOf: (path: Path, atKey = false) => at(offsetOf(document, path, atKey)),
   };
-  const errors = [...syntaxErrors(document), ...surprises(document)];
+  const errors = [...syntaxErrors(document), ...surprises(document, kind.meant ?? {})];
   if (errors.length > 0) {
-    throw joinErrors(errors.map(({ offset, ...error }) => ({ ...error, position: at(offset) })));
+    throw joinErrors(
+      errors.map(({ offset, ...error }) => ({ ...error, position: at(offset) })),
+      kind,
+    );
   }
   return { ...source, value: document.toJS() };
 }
@@ -89,10 +102,11 @@ function syntaxErrors(document: Document): readonly Located[] {
 
 /** Words that YAML 1.1 reads as booleans, and numbers it reads in base 8 or 60. */
 const surprising = /^(?:[yn]|yes|no|on|off|0\d+|[\d_]*_[\d_]*|\d+(?::\d+)+)$/i;
-/** Said on purpose where a scenario says it: `renew: off`. */
-const allowedWords: Readonly<Record<string, string>> = { renew: 'off' };
 
-function surprises(document: Document): readonly Located[] {
+function surprises(
+  document: Document,
+  meant: Readonly<Record<string, string>>,
+): readonly Located[] {
   const found: Located[] = [];
   const add = (node: Node, message: string, hint: string): void => {
     found.push({ offset: node.range?.[0] ?? 0, message, hint });
@@ -106,7 +120,7 @@ function surprises(document: Document): readonly Located[] {
         const word = node.source ?? '';
         const parent = parents.at(-1);
         const key = isPair(parent) && isScalar(parent.key) ? String(parent.key.value) : '';
-        if (!surprising.test(word) || allowedWords[key] === word) return;
+        if (!surprising.test(word) || meant[key] === word) return;
         add(node, `"${word}" means different things to YAML readers`, 'put it in quotes');
       }
     },
@@ -143,6 +157,7 @@ export function joinErrors(
     readonly message: string;
     readonly hint?: string;
   }[],
+  kind: FileKind,
 ): InputFileError {
   const sorted = [...problems].sort(
     (a, b) => a.position.line - b.position.line || a.position.column - b.position.column,
@@ -157,9 +172,9 @@ export function joinErrors(
     rest.length > 0 && first?.hint !== undefined
       ? `${first.message} (${first.hint})`
       : (first?.message ?? 'bad file');
-  const hint = rest.length === 0 ? first?.hint : `${sorted.length} errors; nothing was run`;
+  const hint = rest.length === 0 ? first?.hint : `${sorted.length} errors; ${kind.consequence}`;
   return new InputFileError(headline + more.join(''), position, {
-    code: 'bad-scenario',
+    code: kind.code,
     ...(hint === undefined ? {} : { hint }),
     definite: true,
   });
