@@ -166,7 +166,8 @@ export function toFencepostError(cause: unknown, at: ErrorContext): FencepostErr
   if (cause instanceof FencepostError) return cause;
   const { number, text } = readStatus(cause);
   if (number === 1) return new Interrupted('interrupted', { code: 'interrupted' });
-  if (number === 4) return timedOut(at, cause);
+  // A member that runs into the deadline a moment before us says so in words of its own.
+  if (number === 4 || text === 'context deadline exceeded') return timedOut(at, cause);
   const rule = rules.find(({ sign }) => sign.test(`${number} ${text}`));
   const harmless = at.doing !== 'write';
   if (rule !== undefined) {
