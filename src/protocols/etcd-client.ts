@@ -337,6 +337,16 @@ export function firstCreated(prefix: string): IRequestOp {
   };
 }
 
+/** Key that records who released a lock last: a deletion alone does not tell whose it was. */
+export function releaseKey(lock: string): Buffer {
+  return nameBytes(`${lock}.released`);
+}
+
+/** What a release does besides deleting the owner's key: the same transaction records it. */
+export function recordRelease(lock: string, owner: OwnerToken): IRequestOp {
+  return { request_put: { key: releaseKey(lock), value: bytesOf(owner) } };
+}
+
 /** The end of the range of all keys under a prefix that ends with `/`. */
 export function prefixEnd(prefix: Buffer): Buffer {
   const end = Buffer.from(prefix);

@@ -13,6 +13,14 @@ export interface Hold {
   /** Revision at which it became the holder. */
   readonly order: bigint;
   readonly endedAt: bigint | undefined;
+  /** The transaction that ended it also recorded this owner's release. */
+  readonly released: boolean;
+}
+
+/** Which keys of the events are contenders, and the one that records releases. */
+export interface LockKeys {
+  isContender(key: Buffer): boolean;
+  readonly release: Buffer;
 }
 
 interface Contender {
@@ -22,24 +30,40 @@ interface Contender {
 }
 
 export class HoldLog {
+  readonly #keys: LockKeys;
   readonly #contenders = new Map<string, Contender>();
   readonly #past: Hold[] = [];
   #present: Hold | undefined;
+  /** Whose release the revision at hand records. */
+  #releasing: OwnerToken | undefined;
+
+  constructor(keys: LockKeys) {
+    this.#keys = keys;
+  }
 
   /** Events in the order of their revisions; those of one revision are one step. */
   apply(events: readonly KeyEvent[]): void {
-    for (const [at, { type, kv }] of events.entries()) {
-      const key = kv.key.toString('latin1');
-      if (type === 'Delete') this.#contenders.delete(key);
-      else {
-        this.#contenders.set(key, {
-          owner: bytesToText(kv.value),
-          created: BigInt(kv.create_revision),
-          lease: BigInt(kv.lease),
-        });
-      }
-      if (events[at + 1]?.kv.mod_revision !== kv.mod_revision)
-        this.#settle(BigInt(kv.mod_revision));
+    for (const [at, event] of events.entries()) {
+      this.#take(event);
+      const { mod_revision: revision } = event.kv;
+      if (events[at + 1]?.kv.mod_revision === revision) continue;
+      this.#settle(BigInt(revision));
+      this.#releasing = undefined;
+    }
+  }
+
+  #take({ type, kv }: KeyEvent): void {
+    const key = kv.key.toString('latin1');
+    if (kv.key.equals(this.#keys.release)) {
+      if (type === 'Put') this.#releasing = bytesToText(kv.value);
+    } else if (!this.#keys.isContender(kv.key)) return;
+    else if (type === 'Delete') this.#contenders.delete(key);
+    else {
+      this.#contenders.set(key, {
+        owner: bytesToText(kv.value),
+        created: BigInt(kv.create_revision),
+        lease: BigInt(kv.lease),
+      });
     }
   }
 
@@ -55,13 +79,17 @@ export class HoldLog {
       this.#present = { ...before, lease: first.lease };
       return;
     }
-    if (before !== undefined) this.#past.push({ ...before, endedAt: revision });
+    if (before !== undefined) {
+      const released = this.#releasing === before.owner;
+      this.#past.push({ ...before, endedAt: revision, released });
+    }
     this.#present = first && {
       owner: first.owner,
       fence: first.created,
       lease: first.lease,
       order: revision,
       endedAt: undefined,
+      released: false,
     };
   }
 

@@ -24,6 +24,7 @@ import {
   nameBytes,
   openEtcdLink,
   prefixEnd,
+  recordRelease,
   sendOnce,
   timeLeft,
   transact,
@@ -31,6 +32,8 @@ import {
   type Granted,
 } from './etcd-client.ts';
 import { observeEtcdLocks } from './etcd-observer.ts';
+import { WaitingLease } from './etcd-waiting-lease.ts';
+import { notOwner } from './failure.ts';
 import type {
   AcquireRequest,
   Grant,
@@ -249,7 +252,7 @@ class EtcdLeaseClient implements LockClient {
     });
     if (sent.outcome !== 'ok') return sent;
     const key = firstKey(sent.reply);
-    if (key === undefined || bytesToText(key.value) !== owner) return notOwner;
+    if (key === undefined || bytesToText(key.value) !== owner) return notOwner();
     return { outcome: 'ok', key };
   }
 
@@ -262,14 +265,14 @@ class EtcdLeaseClient implements LockClient {
     const lease = BigInt(key.lease);
     const left = await timeLeft(this.#link, lease);
     if (left.outcome !== 'ok') return left;
-    if (left.ttlMs === undefined) return notOwner;
+    if (left.ttlMs === undefined) return notOwner();
     const revision = BigInt(key.create_revision);
     return this.#granted(request, { lease, ttlMs: left.ttlMs, sentNs }, revision);
   }
 
   /** The lease gets the length that it was granted with, whatever is asked for. */
   async renew(lock: string, grant: Grant): Promise<Reply<{ grantedTtlMs: number }>> {
-    if (this.#losses.hasLost(grant)) return notOwner;
+    if (this.#losses.hasLost(grant)) return notOwner();
     if (this.#mutation === 'renew-drops-ttl') return this.#putWithoutLease(grant);
     const reply = await keepAlive(this.#link, leaseOf(grant.record), this.#timeoutMs);
     if (reply.outcome === 'fail' && reply.code === 'not-owner') {
@@ -294,11 +297,14 @@ class EtcdLeaseClient implements LockClient {
     }
     const sent = await transact(this.#link, {
       compare: [createdAt(grant.record, this.#created.get(grant.record) ?? grant.fence ?? 0n)],
-      success: [{ request_delete_range: { key: nameBytes(grant.record) } }],
+      success: [
+        { request_delete_range: { key: nameBytes(grant.record) } },
+        recordRelease(lock, grant.owner),
+      ],
       failure: [],
     });
     if (sent.outcome !== 'ok') return sent;
-    return sent.held ? { outcome: 'ok' } : notOwner;
+    return sent.held ? { outcome: 'ok' } : notOwner();
   }
 
   /** The broken variant: whatever is under the lock's name, as `etcdctl del --prefix` would. */
@@ -320,47 +326,11 @@ class EtcdLeaseClient implements LockClient {
   }
 }
 
-/** Keeps the lease of a waiting contender alive, three times in its length. */
-class WaitingLease {
-  readonly #abort = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  latest: Granted;
-
-  constructor(link: EtcdLink, granted: Granted, timeoutMs: number) {
-    this.latest = granted;
-    this.#timer = setInterval(() => {
-      void this.#renew(link, timeoutMs);
-    }, granted.ttlMs / 3);
-  }
-
-  /** Aborted when the lease has ended: the place in the queue is gone. */
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
-
-  async #renew(link: EtcdLink, timeoutMs: number): Promise<void> {
-    const sentNs = process.hrtime.bigint();
-    const reply = await keepAlive(link, this.latest.lease, timeoutMs);
-    if (reply.outcome === 'ok') {
-      this.latest = { ...this.latest, ttlMs: reply.grantedTtlMs, sentNs };
-    } else if (reply.outcome === 'fail' && reply.code === 'not-owner') {
-      this.stop();
-      this.#abort.abort();
-    }
-  }
-}
-
 const leaseEnded: Reply<never> = {
   outcome: 'fail',
   code: 'busy',
   detail: 'the lease ended while waiting',
 };
-
-const notOwner: Reply<never> = { outcome: 'fail', code: 'not-owner' };
 
 function keyOf(lock: string, lease: bigint): string {
   return `${lock}/${hex(lease)}`;

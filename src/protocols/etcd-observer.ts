@@ -1,14 +1,15 @@
 /**
  * Reads etcd locks from the outside: the present holder by a linearizable read, past grants and
  * their ends by replaying the revisions since the observer was opened. etcd keeps no reason for a
- * deletion; whether the lease outlived it, and the looks in between, tell what can be told.
+ * deletion: a release is told by its record, and of the others whether the lease outlived them, and
+ * the looks in between, tell what can be told.
  */
 import { InternalError, TargetError } from '../domain/errors.ts';
 import type { OwnerToken } from '../domain/holder.ts';
 import { bytesToText } from '../domain/text.ts';
 import type { EtcdLink } from '../clients/etcd/link.ts';
 import { openWatch, readUntil } from '../clients/etcd/watch.ts';
-import { nameBytes, openEtcdLink, prefixEnd, timeLeft } from './etcd-client.ts';
+import { nameBytes, openEtcdLink, prefixEnd, releaseKey, timeLeft } from './etcd-client.ts';
 import { HoldLog, type Hold } from './etcd-holds.ts';
 import type {
   LockObserver,
@@ -124,6 +125,10 @@ class EtcdObserver implements LockObserver {
     const { endedAt } = hold;
     if (endedAt === undefined) return unknownEnd(owner, 'the key is still there');
     const base = { owner, order: endedAt };
+    if (hold.released) {
+      const witness = `deleted at revision ${endedAt} by the transaction that recorded its release`;
+      return { ...base, cause: 'released', witness };
+    }
     const gone = this.#gone.get(endKey(lock, owner));
     const lived = await this.#leaseLived(hold, gone);
     if (lived) {
@@ -168,7 +173,7 @@ class EtcdObserver implements LockObserver {
     return Promise.resolve();
   }
 
-  #range(lock: string): { readonly from: Buffer; readonly end: Buffer | undefined } {
+  #range(lock: string): KeyRange {
     if (this.#layout === 'key') return { from: nameBytes(lock), end: undefined };
     const from = nameBytes(`${lock}/`);
     return { from, end: prefixEnd(from) };
@@ -189,8 +194,12 @@ class EtcdObserver implements LockObserver {
         signal: never,
       },
     );
-    const log = new HoldLog();
-    const request = { ...range, startRevision: this.#openedAt + 1n, previous: false };
+    const release = releaseKey(lock);
+    const log = new HoldLog({ release, isContender: (key) => isWithin(key, range) });
+    // One watch over both, so that the order of their events is the cluster's. Nothing but other
+    // locks of this run can lie in between.
+    const { from, end } = covering(range, release);
+    const request = { from, end, startRevision: this.#openedAt + 1n, previous: false };
     const watch = await openWatch(this.#link, request, never);
     try {
       const compacted = await readUntil(watch, BigInt(present.header.revision), (events) => {
@@ -207,6 +216,26 @@ class EtcdObserver implements LockObserver {
       watch.close();
     }
   }
+}
+
+/** `end` undefined: the one key `from`. */
+interface KeyRange {
+  readonly from: Buffer;
+  readonly end: Buffer | undefined;
+}
+
+function isWithin(key: Buffer, { from, end }: KeyRange): boolean {
+  if (end === undefined) return key.equals(from);
+  return key.compare(from) >= 0 && key.compare(end) < 0;
+}
+
+/** The smallest range with `key` and all of `range` in it. */
+function covering({ from, end }: KeyRange, key: Buffer): KeyRange {
+  const after = Buffer.concat([key, Buffer.of(0)]);
+  return {
+    from: key.compare(from) < 0 ? key : from,
+    end: end === undefined || end.compare(after) < 0 ? after : end,
+  };
 }
 
 function endKey(lock: string, owner: OwnerToken): string {

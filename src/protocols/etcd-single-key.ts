@@ -17,12 +17,14 @@ import {
   LossWatch,
   nameBytes,
   openEtcdLink,
+  recordRelease,
   sendOnce,
   timeLeft,
   transact,
   type Granted,
 } from './etcd-client.ts';
 import { observeEtcdLocks } from './etcd-observer.ts';
+import { notOwner } from './failure.ts';
 import type {
   AcquireRequest,
   Grant,
@@ -120,7 +122,7 @@ class EtcdSingleKeyClient implements LockClient {
     const lease = BigInt(held.key.lease);
     const left = await timeLeft(this.#link, lease);
     if (left.outcome !== 'ok') return left;
-    if (left.ttlMs === undefined) return notOwner;
+    if (left.ttlMs === undefined) return notOwner();
     return this.#granted(request, { lease, ttlMs: left.ttlMs, sentNs }, held.revision);
   }
 
@@ -136,13 +138,13 @@ class EtcdSingleKeyClient implements LockClient {
     });
     if (sent.outcome !== 'ok') return sent;
     const [key] = sent.reply.responses[0]?.response_range.kvs ?? [];
-    if (key === undefined || bytesToText(key.value) !== owner) return notOwner;
+    if (key === undefined || bytesToText(key.value) !== owner) return notOwner();
     return { outcome: 'ok', key, revision: BigInt(sent.reply.header.revision) };
   }
 
   async renew(lock: string, grant: Grant): Promise<Reply<{ grantedTtlMs: number }>> {
     const lease = this.#leases.get(grant.owner);
-    if (lease === undefined || this.#losses.hasLost(grant)) return notOwner;
+    if (lease === undefined || this.#losses.hasLost(grant)) return notOwner();
     if (this.#mutation === 'renew-drops-ttl') return this.#putWithoutLease(lock, grant);
     const reply = await keepAlive(this.#link, lease, this.#timeoutMs);
     if (reply.outcome === 'fail' && reply.code === 'not-owner') {
@@ -168,11 +170,11 @@ class EtcdSingleKeyClient implements LockClient {
     const key = nameBytes(lock);
     const sent = await transact(this.#link, {
       compare: [{ key, target: 'Value', result: 'Equal', value: bytesOf(grant.owner) }],
-      success: [{ request_delete_range: { key } }],
+      success: [{ request_delete_range: { key } }, recordRelease(lock, grant.owner)],
       failure: [],
     });
     if (sent.outcome !== 'ok') return sent;
-    return sent.held ? { outcome: 'ok' } : notOwner;
+    return sent.held ? { outcome: 'ok' } : notOwner();
   }
 
   /** The broken variant: whoever holds it. */
@@ -192,5 +194,3 @@ class EtcdSingleKeyClient implements LockClient {
     return Promise.resolve();
   }
 }
-
-const notOwner: Reply<never> = { outcome: 'fail', code: 'not-owner' };
