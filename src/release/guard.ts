@@ -23,6 +23,8 @@ export interface Guard {
   readonly text: string;
   /** What to do about it, when it is not ok. */
   readonly remedy?: string;
+  /** Hard, but all that is missing is the operator's own word: the remedy completes the command. */
+  readonly consent?: true;
 }
 
 /** What the caller asked for, as far as guards look at it. */

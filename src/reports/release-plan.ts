@@ -9,6 +9,8 @@ export interface ShownGuard {
   readonly state: 'ok' | 'warn' | 'refused' | 'unknown';
   readonly text: string;
   readonly remedy?: string;
+  /** Only the operator's word is missing: the remedy completes the command. */
+  readonly consent?: true;
 }
 
 export interface ShownPlan {
@@ -96,7 +98,12 @@ function verdict(plan: ShownPlan, paint: Paint): readonly string[] {
     return [`${paint.good('May be executed.')} Next:`, `  ${plan.next}`];
   }
   const lines = [paint.bad(`REFUSED by ${plan.refusedBy.map((guard) => guard.name).join(', ')}.`)];
-  for (const guard of plan.refusedBy) {
+  const final = plan.refusedBy.filter(({ level, consent }) => level === 'hard' && consent !== true);
+  if (final.length > 0) {
+    lines.push(`No override helps against ${final.map(({ name }) => name).join(', ')}.`);
+  }
+  // While one refuses that nothing overrides, what would help against the others is beside the point.
+  for (const guard of final.length > 0 ? final : plan.refusedBy) {
     if (guard.remedy !== undefined) lines.push(`  ${guard.name}: ${guard.remedy}`);
     if (guard.level === 'soft') lines.push(`    or --override ${guard.name}="why it is safe"`);
   }

@@ -45,6 +45,7 @@ export function sameGrant({ detail, request }: GuardInput): Guard {
       : {
           ...base,
           state: 'refused',
+          consent: true,
           text: 'without a terminal the grant must be named',
           remedy: `look at it first, then add --expect ${seen}`,
         };

@@ -117,7 +117,13 @@ export function nameConfirmed({ request, detail }: GuardInput): Guard {
   const remedy = 'add --confirm with the exact name';
   // Consent belongs to the act: a plan without it is still a plan.
   return request.execute
-    ? { ...base, state: 'refused', text: 'without a terminal the name must be confirmed', remedy }
+    ? {
+        ...base,
+        state: 'refused',
+        consent: true,
+        text: 'without a terminal the name must be confirmed',
+        remedy,
+      }
     : { ...base, state: 'warn', text: 'executing without a terminal needs --confirm', remedy };
 }
 
