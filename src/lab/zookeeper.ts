@@ -26,9 +26,15 @@ export async function planZooKeeper(site: LabSite): Promise<LabPlan> {
     });
   }
   return {
-    target: `zk://${members.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    target: targetOf(members),
     servers: members.map((member) => planMember(site, { ...found, java }, members, member)),
   };
+}
+
+/** With the AdminServer's ports, without which nobody tells clients and watches. */
+function targetOf(members: readonly Member[]): string {
+  const hosts = members.map(({ port }) => `127.0.0.1:${port}`);
+  return `zk://${hosts.join(',')}?admin=${members.map(({ adminPort }) => adminPort).join(',')}`;
 }
 
 function planMember(
