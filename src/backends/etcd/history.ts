@@ -77,14 +77,15 @@ class HistoryReader {
       // The state at the compacted revision itself can still be read; the events up to it cannot.
       const base = await this.#base(range, compacted);
       if (base === undefined) continue;
+      const meanwhile = start > 1n || !replay.isEmpty;
       replay.restart(
         layout === 'key' ? base : base.filter((key) => queueOf(key) === name),
         compacted,
       );
       this.complete = known(
-        start === 1n
-          ? `since revision ${compacted}, the last compaction`
-          : `since revision ${compacted}: the cluster compacted its history while it was read`,
+        meanwhile
+          ? `since revision ${compacted}: the cluster compacted its history while it was read`
+          : `since revision ${compacted}, the last compaction`,
       );
       start = compacted + 1n;
     }
