@@ -25,11 +25,14 @@ export async function openBackend(target: Target, options: BackendOptions): Prom
       const { openSentinelBackend } = await import('./redis/redis-backend.ts');
       return openSentinelBackend(target, options);
     }
-    case 'redis-cluster':
+    case 'redis-cluster': {
+      const { openClusterBackend } = await import('./redis/cluster-backend.ts');
+      return openClusterBackend(target, options);
+    }
     case 'redlock':
       throw new UsageError(`${displayTarget(target)}: ${target.kind} is not supported yet`, {
         code: 'not-supported-yet',
-        hint: 'point fencepost at a single server with redis://host:port, or at sentinels',
+        hint: 'point fencepost at each of its servers with redis://host:port',
         definite: true,
       });
   }

@@ -9,6 +9,7 @@ import {
   TargetError,
   type ErrorDetails,
 } from '../../domain/errors.ts';
+import type { Endpoint } from '../../domain/target.ts';
 import { stringToText, type Text } from '../../domain/text.ts';
 
 /** What was being done when the error came; decides what may be said about its effect. */
@@ -256,6 +257,30 @@ export function badReply(what: string): TargetError {
 /** Whether the account lacks a permission for what was asked. */
 export function isRefusal(error: unknown): error is PermissionError {
   return error instanceof PermissionError && error.code === 'permission-denied';
+}
+
+/** Where a node of a cluster sends us for a key. */
+export interface Redirection {
+  readonly kind: 'moved' | 'ask';
+  readonly to: Endpoint;
+}
+
+/** What `MOVED` and `ASK` say; undefined for anything else. */
+export function redirection(error: unknown): Redirection | undefined {
+  const match = /^(MOVED|ASK) \d+ (.*):(\d+)$/.exec(serverWord(error));
+  if (match === null) return undefined;
+  const [, word, host = '', port] = match;
+  return { kind: word === 'ASK' ? 'ask' : 'moved', to: { host, port: Number(port) } };
+}
+
+/** Whether some of a command's keys have gone ahead of their slot, so that no node has them all. */
+export function isTornApart(error: unknown): boolean {
+  return serverWord(error).startsWith('TRYAGAIN');
+}
+
+/** The server's own sentence behind an error of ours. */
+function serverWord(error: unknown): string {
+  return error instanceof TargetError && error.cause instanceof Error ? error.cause.message : '';
 }
 
 /** Whether the server does not know the command or subcommand (older version, proxy). */

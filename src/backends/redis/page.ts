@@ -55,6 +55,17 @@ export function parsePage(reply: unknown): Page {
   };
 }
 
+/** Parts of one look, read from several nodes; the clock is the first one's. */
+export function joined(pages: readonly Page[]): Page {
+  return {
+    cursor: '0',
+    scanned: 0,
+    hidden: pages.reduce((sum, { hidden }) => sum + hidden, 0),
+    serverTimeMs: pages[0]?.serverTimeMs ?? unknown('no node was asked'),
+    records: pages.flatMap(({ records }) => records),
+  };
+}
+
 /** A type by the name that TYPE answers; module types and the like are `other`. */
 export function typeNamed(name: string): RedisType {
   return types.find((type) => type === name) ?? 'other';

@@ -6,8 +6,10 @@ import type { FloorPreview, PreviewOptions, ReleasePreview } from '../../domain/
 import { parseText } from '../../domain/text.ts';
 import type { RedisGrant, RedisRecord, RedisRelease } from '../../conventions/convention.ts';
 import { grantOf } from './grant.ts';
+import { slotOf } from './hash-slot.ts';
 import { readIdentity, type StoredRecord } from './identity.ts';
 import type { RedisConventions } from './recognise.ts';
+import { writtenKeys } from './written-keys.ts';
 
 /** The layout's own plan for a record. */
 export interface ReleasePlan {
@@ -58,6 +60,17 @@ export function impossible(
   const stored = readIdentity(seen.identity.record, conventions);
   const { release } = planFor(stored, stored.record);
   if (release.forbidden !== undefined) return { reason: release.forbidden };
+  const { key } = stored.record;
+  const apart =
+    seen.server.slot === undefined
+      ? []
+      : writtenKeys(key, release).filter((other) => slotOf(other) !== slotOf(key));
+  if (apart.length > 0) {
+    return {
+      reason: `${apart.join(', ')} must change in the same step as the lock and lies in another hash slot`,
+      remedy: 'give lock, fence and queue one hash tag, as in {name}:fence',
+    };
+  }
   if (how.hold !== undefined && release.hold.as === 'nothing')
     return { reason: release.hold.reason };
   if (how.endSession === true) {

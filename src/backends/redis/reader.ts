@@ -5,8 +5,8 @@
  */
 import { textToBytes, type Text } from '../../domain/text.ts';
 import type { Command, RequestOptions, Sender } from './connection.ts';
-import { isRefusal, isUnknownCommand } from './errors.ts';
-import { parsePage, type Page } from './page.ts';
+import { isRefusal, isTornApart, isUnknownCommand } from './errors.ts';
+import { joined, parsePage, type Page } from './page.ts';
 import { pipelinedKeys, pipelinedPage } from './pipelined-reader.ts';
 import { keysScript, pageScript, pageSize } from './scripts/read.ts';
 
@@ -28,10 +28,13 @@ const nextWay: Readonly<Record<Way, Way | undefined>> = {
 /** Remembers which way of reading this account may use. */
 export class RecordReader {
   readonly #sender: Sender;
+  readonly #together: (key: Text) => number;
   #way: Way = 'EVAL_RO';
 
-  constructor(sender: Sender) {
+  /** @param together keys of the same number may be read by one script (Redis Cluster: the slot) */
+  constructor(sender: Sender, together: (key: Text) => number = () => 0) {
     this.#sender = sender;
+    this.#together = together;
   }
 
   /** The present way of reading, for people. */
@@ -52,6 +55,30 @@ export class RecordReader {
 
   /** Named keys, each with the members of its list or sorted set. Absent keys come as type `none`. */
   async keys(keys: readonly Text[], how: RequestOptions): Promise<Page> {
+    const groups = new Map<number, Text[]>();
+    for (const key of keys) {
+      const number = this.#together(key);
+      const group = groups.get(number);
+      if (group === undefined) groups.set(number, [key]);
+      else group.push(key);
+    }
+    if (groups.size <= 1) return this.#keysTogether(keys, how);
+    return joined(
+      await Promise.all([...groups.values()].map((group) => this.#keysTogether(group, how))),
+    );
+  }
+
+  /** A script wants all its keys on one node; while a slot moves they may be on two. */
+  async #keysTogether(keys: readonly Text[], how: RequestOptions): Promise<Page> {
+    try {
+      return await this.#keysAtOnce(keys, how);
+    } catch (error) {
+      if (!isTornApart(error)) throw error;
+      return joined(await Promise.all(keys.map((key) => this.#keysAtOnce([key], how))));
+    }
+  }
+
+  async #keysAtOnce(keys: readonly Text[], how: RequestOptions): Promise<Page> {
     const raw = keys.map((key) => Buffer.from(textToBytes(key)));
     return this.#read(
       [keysScript, raw.length, ...raw],

@@ -6,6 +6,7 @@ import type { RedisGrant, RedisRelease, WordPair } from '../../conventions/conve
 import type { Argument, Command } from './connection.ts';
 import type { ReleasePlan } from './preview.ts';
 import { releaseScript } from './scripts/release.ts';
+import { writtenKeys } from './written-keys.ts';
 
 /**
  * The one command that compares, deletes or replaces, and wakes.
@@ -15,7 +16,7 @@ export function releaseCommand(plan: ReleasePlan, how: Pick<ReleaseOptions, 'hol
   const { grant, release } = plan;
   if (grant === undefined)
     throw new InternalError('a release without a grant', { code: 'internal' });
-  const keys = keysOf(grant, release);
+  const keys = writtenKeys(grant.key, release).map(keyBytes);
   return [
     'EVAL',
     releaseScript,
@@ -44,19 +45,6 @@ function partArguments({ part = { remove: [], idle: [] } }: RedisGrant): Argumen
 
 function queueArguments({ queue }: RedisRelease): Argument[] {
   return queue === undefined ? [] : [keyBytes(queue.channel), queue.message];
-}
-
-function keysOf({ key: lock }: RedisGrant, release: RedisRelease): Buffer[] {
-  const { queue } = release;
-  return [
-    lock,
-    release.fenceKey ?? lock,
-    release.history?.key ?? lock,
-    ...release.alsoDelete,
-    ...(release.tidy ?? []).map(({ key }) => key),
-    ...release.push.map(({ key }) => key),
-    ...(queue === undefined ? [] : [queue.list, queue.deadlines]),
-  ].map(keyBytes);
 }
 
 function tidying({ alsoDelete, tidy = [] }: RedisRelease): Argument[] {

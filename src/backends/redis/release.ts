@@ -29,18 +29,27 @@ function unabortable(): AbortSignal {
   return new AbortController().signal;
 }
 
-interface ReleaseWorld {
+export interface ReleaseWorld {
+  /** To the server that has the lock, and takes the write. */
   readonly connection: RedisConnection;
   readonly conventions: RedisConventions;
+  /** Where what belongs to a lock may lie on other nodes; default: all is read on `connection`. */
+  readonly reading?: Reading;
+}
+
+interface Reading {
+  readonly sender: Sender;
+  readonly reader: RecordReader;
 }
 
 /** @throws {TargetError} when the server cannot be reached: nothing was sent */
 export async function releaseLock(
-  { connection, conventions }: ReleaseWorld,
+  world: ReleaseWorld,
   seen: LockSnapshot,
   how: ReleaseOptions,
   signal: AbortSignal,
 ): Promise<ReleaseResult> {
+  const { connection, conventions } = world;
   const no = impossible(conventions, seen, how);
   if (no !== undefined) return refused(no.reason, no.remedy);
   if (seen.identity === undefined) throw wrongWay('a record without identity');
@@ -49,7 +58,7 @@ export async function releaseLock(
   const session = await connection.session(signal);
   const otherSide = await roleProblem(session, stored, signal);
   if (otherSide !== undefined) return otherSide;
-  const now = await look(session, stored, signal);
+  const now = await look(world.reading ?? readingBy(session), stored, signal);
   const before = compare(stored, now);
   if (before !== undefined) return before;
   const plan = planFor(stored, now);
@@ -64,9 +73,9 @@ export async function releaseLock(
       doing: 'write',
       timeoutMs: how.timeoutMs,
     });
-    return await interpret(connection, stored, asArray(reply, 'the release script'));
+    return await interpret(world, stored, asArray(reply, 'the release script'));
   } catch (error) {
-    return await afterError(connection, stored, error);
+    return await afterError(world, stored, error);
   }
 }
 
@@ -90,13 +99,20 @@ async function roleProblem(
   return undefined;
 }
 
+function readingOf({ reading, connection }: ReleaseWorld): Reading {
+  return reading ?? readingBy(connection);
+}
+
+function readingBy(sender: Sender): Reading {
+  return { sender, reader: new RecordReader(sender) };
+}
+
 /** The record and its siblings as they are now: the head of a queue may have changed meanwhile. */
 async function look(
-  sender: Sender,
+  { sender, reader }: Reading,
   stored: StoredRecord,
   signal: AbortSignal,
 ): Promise<RedisRecord> {
-  const reader = new RecordReader(sender);
   const { key } = stored.record;
   const { convention } = stored;
   const page = await reader.keys([key], { signal });
@@ -131,7 +147,7 @@ function content(record: RedisRecord): string {
 }
 
 async function interpret(
-  connection: RedisConnection,
+  world: ReleaseWorld,
   stored: StoredRecord,
   answer: readonly unknown[],
 ): Promise<ReleaseResult> {
@@ -140,7 +156,7 @@ async function interpret(
   const reply = stringToText(words.join(' '));
   if (outcome === 'gone') return { outcome: 'already-gone', reply, fenceRaisedTo: undefined };
   if (outcome === 'changed') {
-    const now = await look(connection, stored, unabortable());
+    const now = await look(readingOf(world), stored, unabortable());
     const what = describe(stored, now);
     return { outcome: 'changed-hands', now: what, reply, fenceRaisedTo: undefined };
   }
@@ -163,7 +179,7 @@ function parseFence(text: string): bigint | undefined {
 
 /** An error of the write: surely without effect, or to be settled by a look. */
 async function afterError(
-  connection: RedisConnection,
+  world: ReleaseWorld,
   stored: StoredRecord,
   error: unknown,
 ): Promise<ReleaseResult> {
@@ -176,8 +192,8 @@ async function afterError(
   }
   const base = { outcome: 'unknown', reply: error.message, fenceRaisedTo: undefined } as const;
   try {
-    const now = await look(connection, stored, unabortable());
-    const ours = await ownEntry(connection, stored, now);
+    const now = await look(readingOf(world), stored, unabortable());
+    const ours = await ownEntry(readingOf(world).sender, stored, now);
     if (ours) {
       return {
         outcome: 'released',

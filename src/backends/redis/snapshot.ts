@@ -9,6 +9,8 @@ import { toRecognition, type Recognised } from './recognise.ts';
 
 export interface SnapshotContext extends GrantSource {
   readonly server: ServerView;
+  /** Redis Cluster only: the hash slot of a key. */
+  readonly slotOf?: (key: Text) => number;
 }
 
 /** One lock, or with `recognised` undefined one record that is nobody's lock. */
@@ -31,13 +33,34 @@ export function toSnapshot(
     fence: decoded.fence,
     heldForMs: decoded.heldForMs,
     helpers: decoded.helpers,
-    notes: [...decoded.notes, ...notes],
+    notes: [...decoded.notes, ...notes, ...splitNotes(context, record, decoded)],
     identity:
       recognised === undefined || !hasGrant(record, recognised.convention, holder)
         ? undefined
         : toIdentity(context, recognised.convention, record, holder),
-    server: context.server,
+    server:
+      context.slotOf === undefined
+        ? context.server
+        : { ...context.server, slot: context.slotOf(record.key) },
   };
+}
+
+/** Keys in several slots cannot change in one step: neither can the lock with its fence or queue. */
+function splitNotes(
+  { slotOf }: SnapshotContext,
+  { key }: RedisRecord,
+  { helpers }: Decoded,
+): readonly LockNote[] {
+  const apart = slotOf === undefined ? [] : helpers.filter((one) => slotOf(one) !== slotOf(key));
+  return apart.length === 0
+    ? []
+    : [
+        {
+          code: 'split-slots',
+          severity: 'warn',
+          text: `${apart.join(', ')} ${apart.length === 1 ? 'lies' : 'lie'} in another hash slot than the lock: they cannot change in one step`,
+        },
+      ];
 }
 
 /** The name that people use, and what finds this very lock by it again. */

@@ -1,5 +1,5 @@
 /** Takes, renews and steals plain Redis locks by a raw client, and other raw access for Redis tests. */
-import { Redis } from 'ioredis';
+import { Redis, type Cluster } from 'ioredis';
 import { openBackend } from '../../../src/backends/registry.ts';
 import type { Backend } from '../../../src/backends/backend.ts';
 import { parseTarget } from '../../../src/domain/target.ts';
@@ -29,8 +29,8 @@ export function bytes(text: Text): Buffer {
 }
 
 /** `SET name owner NX PX ttl`, renewed by PEXPIRE, stolen by SET, ended by compare-and-delete. */
-export function plainSeeder(url: string): Seeder {
-  const raw = rawRedis(url);
+export function plainSeeder(server: string | Cluster): Seeder {
+  const raw = typeof server === 'string' ? rawRedis(server) : server;
   const endScript =
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
   const leases = new Map<Text, number>();

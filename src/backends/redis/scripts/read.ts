@@ -40,6 +40,12 @@ end
 local function add(key, members)
   local kind = pcall('TYPE', key)
   if kind.err then
+    -- On its way between two nodes of a cluster: named, for the reader to look where it is.
+    if string.find(kind.err, 'non local', 1, true) then
+      out[n + 1], out[n + 2], out[n + 3], out[n + 4] = key, 0, -2, 0
+      n = n + 4
+      return
+    end
     if not string.find(kind.err, 'access', 1, true) then error(kind.err) end
     hidden = hidden + 1
     return
