@@ -43,6 +43,7 @@ describeBackend('Redis Cluster', {
     hold: 'replaces',
     history: 'present-holder',
     fence: 'none',
+    whenFree: 'gone',
     readOnlyAccount: 'refused',
   },
   open: () => openTarget(lab.target),
