@@ -37,7 +37,7 @@ export const requestTimeoutMs = 1000;
 
 /** The grant of an acquire that must succeed. */
 export async function take(
-  { client }: Contender,
+  { client }: Pick<Contender, 'client'>,
   lock: string,
   owner: OwnerToken,
   leaseMs = longLeaseMs,
