@@ -85,7 +85,8 @@ export class RedisConnection implements Sender {
     this.#locate = locate ?? (() => Promise.resolve(first));
     this.#endpoint = first;
     this.display = displayTarget(target);
-    this.database = parseDatabase(target);
+    // Behind sentinels the path is the primary's name.
+    this.database = target.kind === 'redis-sentinel' ? 0 : parseDatabase(target);
     this.#tls = target.tls === undefined ? undefined : tlsOptions(target.tls);
   }
 

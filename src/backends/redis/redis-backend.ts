@@ -33,7 +33,7 @@ export function openSentinelBackend(target: Target, options: BackendOptions): Pr
   const sentinels = new Sentinels(target, options);
   const located = async (signal: AbortSignal): Promise<Endpoint> =>
     (await sentinels.ask(signal)).primary;
-  const connection = new RedisConnection({ ...target, path: '' }, options, located);
+  const connection = new RedisConnection(target, options, located);
   return Promise.resolve(redisBackend(connection, options, sentinels));
 }
 

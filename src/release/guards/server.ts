@@ -2,19 +2,21 @@
 import type { Guard, GuardInput } from '../guard.ts';
 
 /** G1. Shown back, and compared again right before the write. */
-export function rightCluster({ probe }: GuardInput): Guard {
+export function rightCluster({ probe, detail }: GuardInput): Guard {
   const base = { name: 'right-cluster', level: 'hard' } as const;
   const id = probe.clusterId;
+  // In a cluster the lock's own node, not the one that was probed.
+  const { endpoint } = detail.server;
   if (id.kind === 'unknown') {
     return {
       name: 'right-cluster',
       level: 'soft',
       state: 'unknown',
-      text: `${probe.server.endpoint}: its identity is unknown, ${id.reason}`,
+      text: `${endpoint}: its identity is unknown, ${id.reason}`,
       remedy: id.remedy ?? 'check by hand that this is the server you mean',
     };
   }
-  return { ...base, state: 'ok', text: `${probe.server.endpoint}, id ${id.value}` };
+  return { ...base, state: 'ok', text: `${endpoint}, id ${id.value}` };
 }
 
 /** G2. A replica or a member without a leader must not be written to. */
