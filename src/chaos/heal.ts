@@ -1,9 +1,15 @@
 /** Undoes what interrupted runs left behind, from their journals: latest deed first. */
 import { rmSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { TargetError, UndoFailed } from '../domain/errors.ts';
-import { parseTarget, type Secret } from '../domain/target.ts';
-import { openProcessReader, signalGroup } from '../processes/process-evidence.ts';
+import { parseTarget, Secret } from '../domain/target.ts';
+import {
+  openProcessReader,
+  signalGroup,
+  type ProcessIdentity,
+} from '../processes/process-evidence.ts';
 import { openProtocol } from '../protocols/registry.ts';
+import { withoutPassword } from '../resources/resource-url.ts';
 import { dropPostgresRun } from '../resources/postgres-database.ts';
 import {
   isOwned,
@@ -15,6 +21,23 @@ import {
   type Undo,
 } from './undo-journal.ts';
 
+/** What the journal leaves out. */
+export interface HealSecrets {
+  /** Of the lock service. */
+  readonly password: Secret | undefined;
+  /** Of the resource's database; the URL with its password. */
+  readonly resourceUrl: Secret | undefined;
+}
+
+/** @param env where `FENCEPOST_PASSWORD` and `FENCEPOST_RESOURCE` may be */
+export function secretsFrom(env: Environment): HealSecrets {
+  const secret = (name: string): Secret | undefined => {
+    const value = env[name];
+    return value === undefined || value === '' ? undefined : new Secret(value);
+  };
+  return { password: secret('FENCEPOST_PASSWORD'), resourceUrl: secret('FENCEPOST_RESOURCE') };
+}
+
 export interface HealResult {
   readonly runId: string;
   /** What was undone, for people. */
@@ -24,13 +47,10 @@ export interface HealResult {
 }
 
 /** Heals every run that is over and left something. Runs that still go on are not touched. */
-export async function heal(
-  env: Environment,
-  password: Secret | undefined,
-): Promise<readonly HealResult[]> {
+export async function heal(env: Environment, secrets: HealSecrets): Promise<readonly HealResult[]> {
   const results: HealResult[] = [];
   for (const journal of listJournals(env)) {
-    if (!(await isOwned(journal))) results.push(await healJournal(journal, password));
+    if (!(await isOwned(journal))) results.push(await healJournal(journal, secrets));
   }
   return results;
 }
@@ -38,13 +58,13 @@ export async function heal(
 /** Undoes one journal. Idempotent; what fails stays in the journal. */
 export async function healJournal(
   journal: JournalState,
-  password: Secret | undefined,
+  secrets: HealSecrets,
 ): Promise<HealResult> {
   const undone: string[] = [];
   const left: string[] = [];
   for (const { id, what, undo } of journal.pending) {
     try {
-      await apply(undo, password);
+      await apply(undo, secrets);
       markDone(journal.file, id);
       undone.push(what);
     } catch (error) {
@@ -76,24 +96,46 @@ export async function requireCleanJournals(env: Environment): Promise<void> {
 /** Reads a journal again and heals it, once its run is over. For the watchdog. */
 export async function healFile(
   file: string,
-  password: Secret | undefined,
+  secrets: HealSecrets,
 ): Promise<HealResult | undefined> {
   const journal = readJournal(file);
-  return journal === undefined ? undefined : healJournal(journal, password);
+  return journal === undefined ? undefined : healJournal(journal, secrets);
 }
 
-async function apply(undo: Undo, password: Secret | undefined): Promise<void> {
+async function apply(undo: Undo, secrets: HealSecrets): Promise<void> {
   switch (undo.type) {
-    case 'kill-group': {
-      const reader = openProcessReader();
-      await signalGroup(undo.group, 'SIGKILL', reader);
+    case 'kill-group':
+      await signalGroup(undo.group, 'SIGKILL', openProcessReader());
       return;
-    }
+    case 'end-resource':
+      return endResource(undo.group);
     case 'remove-keys':
-      return removeKeys(undo, password);
+      return removeKeys(undo, secrets.password);
     case 'drop-schema':
-      return dropPostgresRun(undo.url, undo.run);
+      return dropPostgresRun(fullUrl(undo.url, secrets.resourceUrl), undo.run);
   }
+}
+
+const resourceEndsWithinMs = 5000;
+const lookEveryMs = 25;
+
+/** Left to itself for a while: what it drops from its database needs no password of ours. */
+async function endResource(group: ProcessIdentity): Promise<void> {
+  const reader = openProcessReader();
+  const deadline = performance.now() + resourceEndsWithinMs;
+  for (;;) {
+    const facts = await reader.read(group.pid);
+    if (facts?.startTime !== group.startTime || facts.state === 'Z') return;
+    if (facts.state === 'T' || performance.now() > deadline) break;
+    await delay(lookEveryMs);
+  }
+  await signalGroup(group, 'SIGKILL', reader);
+}
+
+/** The given URL with its password when it is the journal's; else PGPASSWORD or ~/.pgpass must do. */
+function fullUrl(url: string, given: Secret | undefined): string {
+  const full = given?.reveal();
+  return full !== undefined && URL.canParse(full) && withoutPassword(full) === url ? full : url;
 }
 
 const requestTimeoutMs = 5000;

@@ -21,6 +21,7 @@ import { runArm } from './arm.ts';
 import type { Driver, Site } from './drivers/driver.ts';
 import type { Fault } from './faults/fault.ts';
 import { findFault as shippedFault } from './faults/registry.ts';
+import type { HealSecrets } from './heal.ts';
 import { planCell, planControl, planRun, type Column, type RunPlan } from './plan.ts';
 import { writeHistory } from '../checks/write-history.ts';
 import { faultLines, writeRunFile } from './run-folder.ts';
@@ -52,6 +53,8 @@ export interface RunContext {
   /** Made before; every file of the run goes there. */
   readonly folder: string;
   readonly env: Environment;
+  /** For the watchdog, should this process be killed. */
+  readonly secrets: HealSecrets;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
   /** Faults by name; tests put broken ones here. Default: the shipped ones. */
@@ -135,7 +138,7 @@ export async function runScenarios(
   const startedAt = new Date();
   const cells = await cellsOf(request);
   const journal = await UndoJournal.open(context.env, context.runId, context.folder);
-  const watchdog = startWatchdog(journal.file);
+  const watchdog = startWatchdog(journal.file, context.secrets);
   const run = new Run(request, context, journal);
   let reports: readonly CellReport[];
   try {

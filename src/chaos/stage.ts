@@ -1,10 +1,12 @@
 /** Sets up what an arm needs: observer, resource, workers behind their proxies; each with its undo. */
 import { randomBytes } from 'node:crypto';
 import { FencepostError } from '../domain/errors.ts';
-import { displayTarget, redactUrl } from '../domain/target.ts';
+import { displayTarget, urlWithoutPassword } from '../domain/target.ts';
 import { stringToText } from '../domain/text.ts';
 import type { LockObserver } from '../protocols/protocol.ts';
+import { openProcessReader } from '../processes/process-evidence.ts';
 import { startResourceServer } from '../resources/resource-server.ts';
+import { withoutPassword } from '../resources/resource-url.ts';
 import type { LedgerRow, ResourceServer } from '../resources/resource.ts';
 import { Actor } from './actor.ts';
 import type { ArmContext, ArmRequest } from './arm-request.ts';
@@ -111,7 +113,7 @@ async function openObserver(
     {
       type: 'remove-keys',
       protocol: protocol.id,
-      target: displayTarget(target),
+      target: urlWithoutPassword(target),
       prefix,
       throwaway,
     },
@@ -156,16 +158,22 @@ async function openResource(request: ArmRequest, undoing: Undoing): Promise<Reso
   const stop = async (): Promise<void> => {
     await started.server?.stop();
   };
-  if (resourceUrl === undefined) undoing.push('resource', stop);
-  else {
-    const url = redactUrl(resourceUrl);
+  if (resourceUrl !== undefined) {
+    const url = withoutPassword(resourceUrl);
     undoing.announce(`schema fencepost_${run} on ${url}`, { type: 'drop-schema', url, run }, stop);
   }
+  const reader = openProcessReader();
   const server = await startResourceServer({
     accept: mutation === resourceMutation ? 'any' : scenario.resource.accept,
     url: resourceUrl,
     folder,
     run,
+    onSpawn: async (pid) => {
+      const facts = await reader.read(pid);
+      if (facts === undefined) return;
+      const group = { pid, startTime: facts.startTime };
+      undoing.announce(`resource (pid ${pid})`, { type: 'end-resource', group }, stop);
+    },
   });
   started.server = server;
   return server;

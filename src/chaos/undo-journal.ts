@@ -25,6 +25,8 @@ const identity = z.object({ pid: z.int().positive(), startTime: z.string() });
 const undoShape = z.discriminatedUnion('type', [
   /** A worker's group: killed, never resumed, because a resumed orphan would write. */
   z.object({ type: z.literal('kill-group'), group: identity }),
+  /** The resource: it ends by itself with its run, and by force if it is stopped or stuck. */
+  z.object({ type: z.literal('end-resource'), group: identity }),
   z.object({
     type: z.literal('remove-keys'),
     protocol: z.string(),

@@ -2,12 +2,11 @@
  * A small program beside every run: when the run is gone, however it ended, it heals what the
  * journal says is left: stopped workers are killed, keys and schemas removed.
  *
- * Usage: node watchdog-main.js JOURNAL_FILE, with standard input a pipe from the run. A password
- * comes from FENCEPOST_PASSWORD.
+ * Usage: node watchdog-main.js JOURNAL_FILE, with standard input a pipe from the run. Passwords
+ * come from FENCEPOST_PASSWORD and FENCEPOST_RESOURCE.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Secret } from '../domain/target.ts';
-import { healFile } from './heal.ts';
+import { healFile, secretsFrom } from './heal.ts';
 import { isOwned, readJournal } from './undo-journal.ts';
 
 const lookEveryMs = 50;
@@ -27,8 +26,7 @@ async function main(file: string): Promise<void> {
     if (!(await isOwned(journal))) break;
     await delay(lookEveryMs);
   }
-  const password = process.env['FENCEPOST_PASSWORD'];
-  await healFile(file, password === undefined ? undefined : new Secret(password));
+  await healFile(file, secretsFrom(process.env));
 }
 
 const [, , file] = process.argv;

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { HealSecrets } from './heal.ts';
 
 /** The built program, also when this file runs from its source (tests). */
 const watchdogMain = fileURLToPath(
@@ -14,11 +15,17 @@ export interface Watchdog {
   stop(): void;
 }
 
-export function startWatchdog(journalFile: string): Watchdog {
+/** @param secrets for what the journal leaves out; handed on by the environment, which others cannot read */
+export function startWatchdog(journalFile: string, secrets: HealSecrets): Watchdog {
   const child = spawn(process.execPath, [watchdogMain, journalFile], {
     cwd: dirname(journalFile),
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
+    env: {
+      ...process.env,
+      FENCEPOST_PASSWORD: secrets.password?.reveal(),
+      FENCEPOST_RESOURCE: secrets.resourceUrl?.reveal(),
+    },
   });
   child.unref();
   // The pipe must not keep us alive either.

@@ -300,6 +300,19 @@ export function displayTarget(target: Target): string {
   return `${target.tls === undefined ? clear : tls}://${user}${hosts}${path}`;
 }
 
+/** `displayTarget` with its options: all of the target but its password. */
+export function urlWithoutPassword(target: Target): string {
+  const options = new URLSearchParams();
+  for (const [name, field] of Object.entries(tlsParams)) {
+    const value = target.tls?.[field];
+    if (value !== undefined) options.set(name, value);
+  }
+  if (target.adminPorts.length > 0) options.set('admin', target.adminPorts.join(','));
+  return options.size === 0
+    ? displayTarget(target)
+    : `${displayTarget(target)}?${options.toString()}`;
+}
+
 function encodePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }

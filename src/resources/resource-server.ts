@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { InternalError, TargetError, UsageError } from '../domain/errors.ts';
 import { LineSplitter } from '../domain/line-splitter.ts';
-import { redactUrl } from '../domain/target.ts';
 import { stringToText } from '../domain/text.ts';
 import { ResourceClient } from './resource-client.ts';
+import { withoutPassword } from './resource-url.ts';
 import {
   ledgerPage,
   resourceActions,
@@ -37,7 +37,8 @@ const stopTimeoutMs = 5000;
  * @throws {TargetError} `resource-unreachable` when its database cannot be opened
  */
 export async function startResourceServer(options: ResourceOptions): Promise<ResourceServer> {
-  const child = spawn(process.execPath, [serverMain], { stdio: 'pipe' });
+  // A group of its own: Ctrl-C is for the run, and who ends the resource by force means it alone.
+  const child = spawn(process.execPath, [serverMain], { stdio: 'pipe', detached: true });
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => {
       resolve();
@@ -80,7 +81,7 @@ function portOf(child: ChildProcessWithoutNullStreams, url: string | undefined):
     let words = '';
     const fail = (what: string): void => {
       child.kill('SIGKILL');
-      const where = url === undefined ? 'the embedded database' : redactUrl(url);
+      const where = url === undefined ? 'the embedded database' : withoutPassword(url);
       const message = `the resource on ${where} ${what}: ${stringToText(words.trim())}`;
       reject(new TargetError(message, { code: 'resource-unreachable', definite: true }));
     };

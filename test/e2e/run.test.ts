@@ -13,8 +13,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { listRecords } from '../../src/lab/records.ts';
 import { openProcessReader } from '../../src/processes/process-evidence.ts';
-import { fencepost, type Ran } from '../helpers/fencepost.ts';
+import { fencepost, startFencepost, type Ran } from '../helpers/fencepost.ts';
 import { useLab } from '../helpers/servers.ts';
 import { until } from '../helpers/until.ts';
 
@@ -147,6 +148,56 @@ describe('fencepost run that is interrupted', () => {
     await until('the journal is closed', () => journals().length === 0);
   });
 });
+
+describe('fencepost run that is killed', () => {
+  test.each([
+    ['before anything is done', '"kind":"run"'],
+    ['when a resource starts', '"resource (pid'],
+    ['when a worker starts', '"worker A (pid'],
+    ['when a fault begins', 'stopped by SIGSTOP'],
+  ])('%s leaves no process, no lab and nothing to undo after heal', async (_, mark) => {
+    const state = mkdtempSync(join(folder, 'state-'));
+    const own = { XDG_STATE_HOME: state };
+    const journal = join(state, 'fencepost', 'journals');
+    const { child, ended } = startFencepost(['run', classic, '--lab', '--out', folder], own);
+    await until('the moment has come', () => textOfFiles(journal).includes(mark), 30_000);
+    const labs = listRecords(own);
+    child.kill('SIGKILL');
+    await ended;
+    await until('no process is left', () => processesWith(state).length === 0, 20_000);
+    expect(await fencepost(['heal'], own)).toMatchObject({ code: 0 });
+    expect(textOfFiles(journal)).toBe('');
+    expect(listRecords(own)).toEqual([]);
+    for (const lab of labs) {
+      expect(existsSync(lab.folder)).toBe(false);
+      expect(await noneRuns(lab.servers.map(({ pid }) => pid))).toBe(true);
+    }
+  });
+});
+
+/** What stands in the files of a folder; nothing when there is no folder. */
+function textOfFiles(folder: string): string {
+  if (!existsSync(folder)) return '';
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('');
+}
+
+/** Every process that inherited this state folder: the run, its workers, resources and watchdogs. */
+function processesWith(state: string): readonly string[] {
+  return readdirSync('/proc').filter(
+    (pid) => /^\d+$/.test(pid) && environmentOf(pid).includes(state),
+  );
+}
+
+function environmentOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1');
+  } catch {
+    // It ended while we looked, or is another user's.
+    return '';
+  }
+}
 
 describe('fencepost heal', () => {
   test('kills a stopped worker that a run left, and until then no run starts', async () => {

@@ -1,6 +1,5 @@
 /** `fencepost heal`: undoes what interrupted runs left behind. */
 import { exitCodes } from '../../domain/errors.ts';
-import { Secret } from '../../domain/target.ts';
 import { printable, redactSecrets } from '../../reports/escape.ts';
 import { toJsonText } from '../../reports/json.ts';
 import { addOutputOption } from '../output.ts';
@@ -13,12 +12,11 @@ export const registerHeal: RegisterCommand = (program, io, setExit) => {
     .description(
       'Undo what interrupted runs left behind: stopped workers, keys, schemas, servers of the lab.\n' +
         'Runs that still go on are not touched. A password for the target is read from\n' +
-        'FENCEPOST_PASSWORD.',
+        'FENCEPOST_PASSWORD, one for the database of the resource from its URL in FENCEPOST_RESOURCE.',
     );
   addOutputOption(command, ['table', 'json']).action(async (options: { output: string }) => {
-    const { heal } = await import('../../chaos/heal.ts');
-    const password = io.env['FENCEPOST_PASSWORD'];
-    const runs = await heal(io.env, password === undefined ? undefined : new Secret(password));
+    const { heal, secretsFrom } = await import('../../chaos/heal.ts');
+    const runs = await heal(io.env, secretsFrom(io.env));
     const { tidyLabs } = await import('../../lab/leftovers.ts');
     const labs = await tidyLabs(io.env);
     for (const line of labs) io.err(`fencepost: ${line}\n`);

@@ -14,8 +14,9 @@ import type { Column } from '../../chaos/plan.ts';
 import { exitCodes, UsageError, type ExitCode } from '../../domain/errors.ts';
 import type { RunReport } from '../../domain/run-report.ts';
 import type { Scenario } from '../../domain/scenario.ts';
-import type { BackendKind } from '../../domain/target.ts';
+import { Secret, type BackendKind } from '../../domain/target.ts';
 import { protocolIds, protocolTargets } from '../../protocols/registry.ts';
+import { checkResourceUrl } from '../../resources/resource-url.ts';
 import { toJsonText } from '../../reports/json.ts';
 import { renderJunit } from '../../reports/junit.ts';
 import { renderPlan } from '../../reports/run-plan.ts';
@@ -46,14 +47,15 @@ export async function run(
 ): Promise<ExitCode> {
   const scenarios = files.map(readScenario);
   const seed = options.seed ?? commonSeed(scenarios) ?? randomBytes(4).readUInt32BE().toString();
-  const { driver, columns } = await chooseSite(options, io);
+  const { driver, columns, password } = await chooseSite(options, io);
+  const resourceUrl = resourceOf(options, io);
   const request = {
     scenarios,
     columns,
     repeat: options.repeat,
     seed,
     controls: options.controls,
-    resourceUrl: options.resource,
+    resourceUrl,
     tool: version(),
   };
   const plan = await planScenarios(request);
@@ -76,6 +78,10 @@ export async function run(
     runId,
     folder,
     env,
+    secrets: {
+      password,
+      resourceUrl: resourceUrl === undefined ? undefined : new Secret(resourceUrl),
+    },
     signal,
     onProgress,
   });
@@ -110,6 +116,14 @@ function commonSeed(scenarios: readonly Scenario[]): string | undefined {
 interface ChosenSite {
   readonly driver: Driver;
   readonly columns: readonly Column[];
+  readonly password: Secret | undefined;
+}
+
+function resourceOf(options: RunOptions, io: Io): string | undefined {
+  const url = options.resource ?? io.env['FENCEPOST_RESOURCE'];
+  if (url === undefined || url === '') return undefined;
+  checkResourceUrl(url);
+  return url;
 }
 
 async function chooseSite(options: RunOptions, io: Io): Promise<ChosenSite> {
@@ -122,7 +136,11 @@ async function chooseSite(options: RunOptions, io: Io): Promise<ChosenSite> {
         definite: true,
       });
     }
-    return { driver: labDriver(io.env), columns: columnsOf(options.matrix ?? 'redis', undefined) };
+    return {
+      driver: labDriver(io.env),
+      columns: columnsOf(options.matrix ?? 'redis', undefined),
+      password: undefined,
+    };
   }
   if (!named && io.env['FENCEPOST_TARGET'] === undefined) {
     throw new UsageError('a run needs servers', {
@@ -135,6 +153,7 @@ async function chooseSite(options: RunOptions, io: Io): Promise<ChosenSite> {
   return {
     driver: liveDriver(target),
     columns: columnsOf(options.matrix ?? target.kind, target.kind),
+    password: target.password,
   };
 }
 

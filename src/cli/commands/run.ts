@@ -31,7 +31,10 @@ export const registerRun: RegisterCommand = (program, io, setExit) => {
     )
     .option('--out <folder>', 'where the folders of runs go', 'fencepost-runs')
     .option('--junit <file>', 'also write JUnit XML there')
-    .option('--resource <url>', 'PostgreSQL database for the business side (default: embedded)')
+    .option(
+      '--resource <url>',
+      'PostgreSQL database for the business side (also: FENCEPOST_RESOURCE; default: embedded)',
+    )
     .option('--no-controls', 'leave the controls out; such a run cannot pass')
     .option('--dry-run', 'print the plan with the undo of each fault; touch nothing');
   addOutputOption(command, ['table', 'json', 'junit', 'md']);

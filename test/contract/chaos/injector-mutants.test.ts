@@ -43,6 +43,7 @@ describe('a pause that does not do what it says', () => {
       runId: newRunId(new Date()),
       folder,
       env: { XDG_STATE_HOME: folder },
+      secrets: { password: undefined, resourceUrl: undefined },
       signal: new AbortController().signal,
       onProgress: () => undefined,
       findFault: (name) => (name === 'pause' ? pause : findFault(name)),

@@ -2,7 +2,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FencepostError } from '../../../src/domain/errors.ts';
-import { displayTarget, parseTarget, redactUrl } from '../../../src/domain/target.ts';
+import {
+  displayTarget,
+  parseTarget,
+  redactUrl,
+  urlWithoutPassword,
+} from '../../../src/domain/target.ts';
 
 function refusal(url: string): FencepostError {
   try {
@@ -52,6 +57,13 @@ describe('a target URL', () => {
     expect(shown).toBe('zk://me@a:2181,[::1]:2182/ch%40root/%3Fx');
     expect(parseTarget(shown)).toEqual({ ...target, password: undefined, adminPorts: [] });
   });
+});
+
+test('all of a target but its password survives a journal', () => {
+  const target = parseTarget('rediss://me:secret@a:1/3?ca=%2Fx%40y%26z&servername=n');
+  const stored = urlWithoutPassword(target);
+  expect(stored).not.toContain('secret');
+  expect(parseTarget(stored)).toEqual({ ...target, password: undefined });
 });
 
 describe('a URL in a message', () => {
