@@ -79,6 +79,8 @@ export interface ServerView {
 
 export interface LockSnapshot {
   readonly ref: LockRef;
+  /** Set when `ref` names one contender by its own record: the lock that it contends for. */
+  readonly partOf?: LockRef;
   readonly state: LockState;
   readonly recognition: Recognition;
   readonly mode: LockMode;

@@ -4,10 +4,18 @@ import type { OwnerToken, Waiter } from './holder.ts';
 import type { Known } from './known.ts';
 import type { Text } from './text.ts';
 
+/** A record of the grant, and what is compared in the step that deletes it. */
+export interface ReleasedRecord {
+  readonly record: Text;
+  readonly condition: string;
+  /** Where the library lets go by writing, not by deleting: what is written in its place. */
+  readonly writes?: Text;
+}
+
 /** What executing would do. Pure knowledge of the snapshot: nothing is read or written for it. */
 export interface ReleasePreview {
   /** Records that would be deleted (or replaced), each with the condition checked in the same step. */
-  readonly deletes: readonly { readonly record: Text; readonly condition: string }[];
+  readonly deletes: readonly ReleasedRecord[];
   /** Messages and list pushes the owning library would send, in order; empty when waiters poll or watch. */
   readonly wakes: readonly string[];
   /** Who gets the lock next, where the layout tells. */

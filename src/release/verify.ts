@@ -16,6 +16,8 @@ export type Verification = { readonly note: string } & (
       readonly higherFence: 'yes' | 'no' | 'unknown';
     }
   | { readonly outcome: 'came-back' }
+  /** Of several holders, those that held it before and were not released. */
+  | { readonly outcome: 'others-hold' }
   /** Our own record stands in its place (`--hold`). */
   | { readonly outcome: 'held-by-us' }
   | { readonly outcome: 'unknown' }
@@ -70,7 +72,7 @@ async function lookOnce(
   signal: AbortSignal,
 ): Promise<Verification | undefined> {
   try {
-    return judge(before, await backend.inspect(before.ref, signal), holdOwner);
+    return judge(before, await backend.inspect(before.partOf ?? before.ref, signal), holdOwner);
   } catch (error) {
     if (!(error instanceof FencepostError)) throw error;
     return { outcome: 'unknown', note: `could not look: ${error.message}` };
@@ -82,14 +84,21 @@ function judge(
   now: LockDetail | undefined,
   holdOwner: OwnerToken | undefined,
 ): Verification | undefined {
-  const holder = now === undefined ? undefined : valueOf(now.holders)?.[0];
-  if (now === undefined || holder === undefined) return undefined;
+  if (now === undefined) return undefined;
+  const holder = valueOf(now.holders)?.[0];
+  if (holder === undefined) return unnamed(now);
   if (holder.owner === holdOwner)
     return { outcome: 'held-by-us', note: `held by you, ${holdOwner}` };
   if (isBack(before, now, holder)) {
     const weak = before.notes.some((note) => note.code === 'weak-owner');
     const doubt = weak ? '; its value is shared, so this may be another holder' : '';
     return { outcome: 'came-back', note: `${holder.owner} holds it again${doubt}` };
+  }
+  if (heldBefore(before, holder)) {
+    return {
+      outcome: 'others-hold',
+      note: `the one released did not come back; ${holder.owner} holds it as before`,
+    };
   }
   const higherFence = compareWithBefore(before, now);
   return {
@@ -106,11 +115,31 @@ const fenceWords = {
   unknown: 'no fence to compare',
 } as const;
 
-/** The same owner in the same record; of several holders, only when none of them went. */
+/** Nobody, or somebody whom the layout does not name. */
+function unnamed(now: LockDetail): Verification | undefined {
+  if (now.holders.kind !== 'unknown' || now.identity === undefined) return undefined;
+  return { outcome: 'unknown', note: 'held again; the record does not say by whom' };
+}
+
+/** The same owner in the same record; of several holders, the one that was released. */
 function isBack(before: LockDetail, now: LockDetail, holder: Holder): boolean {
-  const old = valueOf(before.holders) ?? [];
-  const same = old.some((one) => one.owner === holder.owner && one.record === holder.record);
-  return same && (old.length <= 1 || now.identity?.expect === before.identity?.expect);
+  if (before.partOf !== undefined) {
+    return (valueOf(now.holders) ?? []).some((one) => isRecordOf(before, one));
+  }
+  const alone = (valueOf(before.holders) ?? []).length <= 1;
+  const same = now.identity?.expect === before.identity?.expect;
+  return heldBefore(before, holder) && (alone || same);
+}
+
+function heldBefore(before: LockDetail, { owner, record }: Holder): boolean {
+  return (valueOf(before.holders) ?? []).some(
+    (one) => one.owner === owner && one.record === record,
+  );
+}
+
+/** Whether this holder is the contender that `ref` names by its whole path. */
+function isRecordOf({ ref }: LockDetail, { record }: Holder): boolean {
+  return record !== undefined && ref.name.endsWith(`/${record}`);
 }
 
 function compareWithBefore(before: LockDetail, now: LockDetail): 'yes' | 'no' | 'unknown' {

@@ -19,7 +19,11 @@ export interface ShownPlan {
   /** It will be carried out, or would have been: otherwise it is only a plan. */
   readonly executing: boolean;
   readonly holders: string;
-  readonly deletes: readonly { readonly record: string; readonly condition: string }[];
+  readonly deletes: readonly {
+    readonly record: string;
+    readonly condition: string;
+    readonly writes?: string;
+  }[];
   readonly replaces: boolean;
   readonly wakes: readonly string[];
   readonly atomicity: string;
@@ -43,8 +47,10 @@ export function planLines(plan: ShownPlan, paint: Paint): readonly string[] {
   const only = plan.executing ? '' : ' Nothing is changed without --execute.';
   const lines = [`Plan for ${paint.heading(plan.lock)} on ${plan.server}.${only}`];
   lines.push(...guardLines(plan, paint));
-  for (const { record, condition } of plan.deletes) {
-    lines.push(`Would ${plan.replaces ? 'replace' : 'delete'} ${record} if ${condition}.`);
+  for (const { record, condition, writes } of plan.deletes) {
+    const verb = plan.replaces ? 'replace' : 'delete';
+    const act = writes === undefined ? `${verb} ${record}` : `write ${writes} to ${record}`;
+    lines.push(`Would ${act} if ${condition}.`);
   }
   lines.push(
     plan.wakes.length === 0

@@ -1,5 +1,4 @@
 /** The other ephemeral nodes of the holder's session, as the members' `dump` lists them. */
-import type { ZooKeeperRecord } from '../../conventions/convention.ts';
 import { known, partial, unknown, type Known } from '../../domain/known.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
 import type { Target } from '../../domain/target.ts';
@@ -7,7 +6,7 @@ import { stringToText, type Text } from '../../domain/text.ts';
 import { askAdminServer } from '../../clients/zookeeper/admin-server.ts';
 import { fourLetterWord } from '../../clients/zookeeper/four-letter-words.ts';
 import { toSessionId } from '../../clients/zookeeper/members.ts';
-import { childPath, rawPath } from './records.ts';
+import { readIdentity } from './identity.ts';
 
 /** More than this is told as a number. */
 const shown = 20;
@@ -16,16 +15,12 @@ const shown = 20;
 export async function withSharedSession(
   { target, timeoutMs }: { readonly target: Target; readonly timeoutMs: number },
   snapshot: LockSnapshot,
-  { record, chroot }: { readonly record: ZooKeeperRecord; readonly chroot: string },
+  chroot: string,
 ): Promise<LockSnapshot> {
   const { lease } = snapshot;
-  if (lease.kind !== 'session') return snapshot;
+  if (lease.kind !== 'session' || snapshot.identity === undefined) return snapshot;
   const all = await readEphemerals(target, BigInt(lease.sessionId), timeoutMs);
-  const [holder] = snapshot.holders.kind === 'unknown' ? [] : snapshot.holders.value;
-  const parent = rawPath(record.path);
-  const child = record.children.some(({ name }) => name === holder?.record);
-  const own =
-    chroot + (child ? childPath(parent, rawPath(holder?.record ?? stringToText(''))) : parent);
+  const own = chroot + readIdentity(snapshot.identity).path;
   return { ...snapshot, lease: { ...lease, shared: without(all, own) } };
 }
 

@@ -16,8 +16,17 @@ import {
   isRefused,
   zooKeeperCodes,
 } from '../../clients/zookeeper/errors.ts';
+import { isGate, withGateNames } from './gate.ts';
 import { recognise, unclaimed, type ZooKeeperConventions } from './recognise.ts';
-import { bareRecord, nodeName, rawPath, readChild, toChild, type ReadChild } from './records.ts';
+import {
+  bareRecord,
+  nodeName,
+  rawPath,
+  readChild,
+  readRecord,
+  toChild,
+  type ReadChild,
+} from './records.ts';
 import { toSnapshot, type Recognized } from './snapshot.ts';
 import { walk, walkConcurrency, type WalkedNode } from './tree.ts';
 
@@ -56,7 +65,7 @@ export async function* listLocks(
   for await (const node of nodes) {
     if (signal.aborted) throw interrupted();
     tally.read += 1 + node.children.filter(isContender).length;
-    if (!wanted(node, query)) continue;
+    if (!wanted(world, node, query)) continue;
     pending.push(snapshotOf(world, node, query, tally));
     if (pending.length >= walkConcurrency) {
       const lock = await pending.shift();
@@ -82,12 +91,23 @@ function contenderTest({ all }: ZooKeeperConventions): (name: string) => boolean
   const specific = all.filter((convention) => convention !== sequentialNodes);
   return (name) => {
     const text = stringToText(name);
-    return specific.some((convention) => convention.contender(text) !== undefined);
+    return specific.some(
+      (convention) =>
+        convention.contender(text) !== undefined || convention.helper?.(text) === true,
+    );
   };
 }
 
-function wanted(node: WalkedNode, query: LockQuery): boolean {
-  return query.pattern === undefined || globMatcher([query.pattern])(stringToText(node.path));
+/** By its path, or by the name that its layout gives it. */
+function wanted({ conventions }: ListWorld, { path }: WalkedNode, { pattern }: LockQuery): boolean {
+  if (pattern === undefined) return true;
+  const matches = globMatcher([pattern]);
+  const text = stringToText(path);
+  return matches(text) || conventions.all.some((one) => isNamed(one.nameOf?.(text), matches));
+}
+
+function isNamed(name: Text | undefined, matches: (name: Text) => boolean): boolean {
+  return name !== undefined && matches(name);
 }
 
 async function snapshotOf(
@@ -96,19 +116,23 @@ async function snapshotOf(
   query: LockQuery,
   tally: ListTally,
 ): Promise<LockSnapshot | undefined> {
-  const bare = bareRecord(node.path, node.children, { data: noData, stat: node.stat });
-  const recognized = claim(world.conventions, bare, query);
+  const { session, conventions } = world;
+  const seen = await readAsNeeded(world, node);
+  if (seen === undefined) return undefined;
+  const recognized = claim(conventions, seen.record, query);
   if (recognized === undefined) {
     // A node with children is a folder, not a record.
-    if (bare.node.ephemeralOwner === 0n && node.children.length > 0) return undefined;
+    if (seen.record.node.ephemeralOwner === 0n && node.children.length > 0) return undefined;
     tally.others += 1;
-    return query.all ? plainNode(world, bare) : undefined;
+    return query.all ? plainNode(world, seen.record) : undefined;
   }
-  const { record, hidden } = await readHolders(world.session, bare, recognized);
-  if (hidden > 0) tally.hidden += hidden;
+  if (await isGate(session, seen.record.path, conventions)) return undefined;
+  const { record, hidden } = seen.complete
+    ? seen
+    : await readHolders(session, seen.record, recognized);
+  tally.hidden += hidden;
   const snapshot = toSnapshot({
-    record,
-    parentCzxid: node.stat.czxid,
+    record: await withGateNames(session, record, recognized.convention),
     recognized,
     connections: noConnections,
     server: world.server,
@@ -123,10 +147,34 @@ async function snapshotOf(
   };
 }
 
+interface Seen {
+  readonly record: ZooKeeperRecord;
+  readonly hidden: number;
+  /** The data of every child was read. */
+  readonly complete: boolean;
+}
+
+/** Names are enough for most layouts; where one wants the data, all of it is read. */
+async function readAsNeeded(
+  { session, conventions }: ListWorld,
+  node: WalkedNode,
+): Promise<Seen | undefined> {
+  const bare = bareRecord(node.path, node.children, { data: noData, stat: node.stat });
+  const names: Seen = { record: bare, hidden: 0, complete: false };
+  if (!conventions.all.some((convention) => convention.needsData?.(bare) === true)) return names;
+  try {
+    const read = await readRecord(session, node.path);
+    return read === undefined ? undefined : { ...read, complete: true };
+  } catch (error) {
+    // The node's own data may be hidden where its children are not.
+    if (isRefused(error)) return { ...names, hidden: 1 };
+    throw error;
+  }
+}
+
 function plainNode({ server }: ListWorld, record: ZooKeeperRecord): LockSnapshot {
   return toSnapshot({
     record,
-    parentCzxid: record.node.czxid,
     recognized: unclaimed(record),
     connections: noConnections,
     server,

@@ -3,7 +3,12 @@ import type { Waiter } from '../../domain/holder.ts';
 import { known, unknown, valueOf, type Known } from '../../domain/known.ts';
 import { unrecognised, type LockSnapshot } from '../../domain/lock.ts';
 import type { Ability } from '../../domain/probe.ts';
-import type { FloorPreview, PreviewOptions, ReleasePreview } from '../../domain/release.ts';
+import type {
+  FloorPreview,
+  PreviewOptions,
+  ReleasedRecord,
+  ReleasePreview,
+} from '../../domain/release.ts';
 import { stringToText, type Text } from '../../domain/text.ts';
 import { readIdentity, type NodeIdentity } from './identity.ts';
 import type { ZooKeeperConventions } from './recognise.ts';
@@ -67,18 +72,16 @@ export function previewRelease(
   const no = impossible(conventions, seen, how);
   const possible = no === undefined ? { can: true as const } : { can: false as const, ...no };
   const grant = seen.identity && readIdentity(seen.identity);
+  const convention = grant && conventions.byId(grant.convention);
   return {
-    deletes:
-      grant === undefined
-        ? []
-        : [{ record: stringToText(grant.path), condition: conditionOf(grant) }],
+    deletes: grant === undefined ? [] : [releasedRecord(grant, convention?.freedBy)],
     wakes: [],
     next: nextHolder(seen, grant),
     raisesFence: undefined,
     ...(how.fenceFloor === undefined ? {} : { fenceFloor: noFloor }),
-    atomicity: grant?.uniqueName === true ? uniqueStep : bumpedStep,
+    atomicity: atomicity(grant, convention?.freedBy),
     alsoFalls: how.endSession === true ? fallsWithSession(seen) : known([]),
-    warnings: warnings(seen, grant),
+    warnings: [...(convention?.warnings ?? []), ...warnings(seen, grant)],
     possible,
   };
 }
@@ -87,6 +90,19 @@ const uniqueStep =
   'the delete compares the data version in its own step, and a name with a GUID is never created again';
 const bumpedStep =
   'a conditional write raises the data version and answers with the czxid, then the delete compares the raised version: a node that took its place stays';
+
+const freeingStep =
+  'the write compares the data version in its own step and answers with the czxid: a node that took its place gets its own data back';
+
+function atomicity(grant: NodeIdentity | undefined, freedBy: Text | undefined): string {
+  if (freedBy !== undefined) return freeingStep;
+  return grant?.uniqueName === true ? uniqueStep : bumpedStep;
+}
+
+function releasedRecord(grant: NodeIdentity, freedBy: Text | undefined): ReleasedRecord {
+  const record = { record: stringToText(grant.path), condition: conditionOf(grant) };
+  return freedBy === undefined ? record : { ...record, writes: freedBy };
+}
 
 function conditionOf(grant: NodeIdentity): string {
   const parts = [`its czxid is still ${grant.czxid}`];

@@ -63,6 +63,7 @@ export async function readRecord(session: Session, path: string): Promise<ReadRe
         node: toChild(nodeName(path), data, stat),
         cversion: stat.cversion,
         children: present.map(({ child }) => child),
+        readAtMs: Date.now(),
       },
       hidden: present.filter(({ hidden }) => hidden).length,
     };

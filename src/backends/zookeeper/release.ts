@@ -2,12 +2,13 @@
  * Carries a release out: looks again, then deletes exactly the node that was seen, or nothing. A
  * name with a GUID needs one conditional delete. Any other name can be created again at the same
  * data version, so its version is raised first by a conditional write whose answer tells which node
- * it was. Nothing is ever sent twice, and never in a transaction: the client's drop version 0.
+ * it was. Where the data say who may run, the data are written instead. Nothing is ever sent twice, and never in a transaction: the client's drop version 0.
  */
 import type { ReleaseOptions, ReleaseResult } from '../../domain/release.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
 import { FencepostError } from '../../domain/errors.ts';
 import { unknown } from '../../domain/known.ts';
+import { textToBytes, type Text } from '../../domain/text.ts';
 import {
   interrupted,
   isNodeError,
@@ -52,6 +53,8 @@ export async function releaseNode(
   const before = await look(act, grant, seen);
   if (before.kind !== 'same') return fromLook(before, nothingSent);
   if (signal.aborted) throw interrupted();
+  const { freedBy } = conventions.byId(grant.convention);
+  if (freedBy !== undefined) return free(act, freedBy, before.stat.version);
   return grant.uniqueName
     ? remove(act, before.stat.version, '')
     : bumpAndRemove(act, before.data, before.stat.version);
@@ -84,11 +87,33 @@ async function remove(act: Act, version: number, before: string): Promise<Releas
   };
 }
 
+async function bumpAndRemove(act: Act, data: Buffer, version: number): Promise<ReleaseResult> {
+  const written = await write(act, data, version);
+  if ('outcome' in written) return written;
+  const { grant } = act;
+  const raised = grant.version === undefined ? grant : { ...grant, version: written.version };
+  const before = `version raised to ${written.version}, `;
+  return remove({ ...act, grant: raised }, written.version, before);
+}
+
+/** As the library itself lets go: by data that say so, written under the same conditions. */
+async function free(act: Act, data: Text, version: number): Promise<ReleaseResult> {
+  const written = await write(act, Buffer.from(textToBytes(data)), version);
+  if ('outcome' in written) return written;
+  return {
+    outcome: 'released',
+    woken: unknown('nobody is told: clients look by themselves'),
+    reply: `${data} written at data version ${written.version}`,
+    fenceRaisedTo: undefined,
+  };
+}
+
 /**
  * Reads once more right before the write, on the same connection: should another node have taken
  * the name in between, its own data are known and can be written back.
+ * @returns the node's stat when it was the node of the grant that was written
  */
-async function bumpAndRemove(act: Act, data: Buffer, version: number): Promise<ReleaseResult> {
+async function write(act: Act, data: Buffer, version: number): Promise<NodeStat | ReleaseResult> {
   const { session, grant } = act;
   const [reading, writing] = await Promise.allSettled([
     session.getData(grant.path),
@@ -96,10 +121,7 @@ async function bumpAndRemove(act: Act, data: Buffer, version: number): Promise<R
   ]);
   if (writing.status === 'rejected') return afterWrite(act, writing.reason);
   const stat = writing.value;
-  if (stat.czxid === grant.czxid) {
-    const raised = grant.version === undefined ? grant : { ...grant, version: stat.version };
-    return remove({ ...act, grant: raised }, stat.version, `version raised to ${stat.version}, `);
-  }
+  if (stat.czxid === grant.czxid) return stat;
   const theirs =
     reading.status === 'fulfilled' && reading.value.stat.czxid === stat.czxid
       ? reading.value.data

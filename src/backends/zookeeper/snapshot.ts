@@ -5,6 +5,7 @@ import type {
   ZooKeeperConvention,
   ZooKeeperRecord,
 } from '../../conventions/convention.ts';
+import { sharedOwnerNote } from '../../conventions/owner-shape.ts';
 import type { Holder } from '../../domain/holder.ts';
 import { mapKnown, unknown, valueOf, type Known } from '../../domain/known.ts';
 import type { Lease } from '../../domain/lease.ts';
@@ -30,8 +31,6 @@ export type Connections = Known<ReadonlyMap<bigint, MemberConnection>>;
 
 export interface SnapshotInput {
   readonly record: ZooKeeperRecord;
-  /** The parent's own stat, for identity and history. */
-  readonly parentCzxid: bigint;
   readonly recognized: Recognized;
   readonly connections: Connections;
   readonly server: ServerView;
@@ -42,27 +41,59 @@ export interface SnapshotInput {
 
 /** The whole snapshot of one lock. */
 export function toSnapshot(input: SnapshotInput): LockSnapshot {
-  const { record, recognized } = input;
+  const { record, recognized, focus } = input;
   const decoded = decode(input);
   const holders = mapKnown(decoded.holders, (list) =>
     list.map((holder) => withSession(holder, input)),
   );
-  const first = valueOf(holders)?.[0];
-  const target = input.focus ?? first?.record;
+  const waiters = withWaiterSessions(decoded, input);
+  const { convention, recognition } = recognized;
+  const lock = {
+    name: convention.nameOf?.(record.path) ?? record.path,
+    convention: convention.id,
+  };
+  const meant = meantRecord(input, decoded, valueOf(holders) ?? []);
   return {
-    ref: { name: record.path, convention: recognized.convention.id },
+    ref: focus === undefined ? lock : { ...lock, name: contenderPath(record, focus) },
+    ...(focus === undefined ? {} : { partOf: lock }),
     state: decoded.state,
-    recognition: recognized.recognition,
+    recognition: { ...recognition, title: decoded.title ?? recognition.title },
     mode: decoded.mode,
     holders,
-    lease: first?.lease ?? { kind: 'unknown', reason: nobody(decoded) },
-    waiters: withWaiterSessions(decoded, input),
+    lease: decoded.lease ?? leaseOf(meant, decoded, input),
+    waiters,
     fence: decoded.fence,
     heldForMs: decoded.heldForMs,
     helpers: decoded.helpers,
     notes: [...decoded.notes, ...ownNotes(input, decoded, valueOf(holders) ?? [])],
-    identity: target === undefined ? undefined : identityOf(target, input, valueOf(holders) ?? []),
+    identity: meant === undefined ? undefined : identityOf(meant, input, valueOf(holders) ?? []),
     server: input.server,
+  };
+}
+
+function contenderPath(record: ZooKeeperRecord, name: Text): Text {
+  return stringToText(childPath(rawPath(record.path), rawPath(name)));
+}
+
+/** The node that the identity is of: the contender asked for, the (first) holder, or the lock's own node. */
+function meantRecord(
+  { focus, record }: SnapshotInput,
+  { state, holders: { kind } }: Decoded,
+  [first]: readonly Holder[],
+): Text | undefined {
+  if (focus !== undefined) return focus;
+  if (first !== undefined) return first.record;
+  const own = kind === 'unknown' && record.children.length === 0;
+  return own && (state === 'held' || state === 'no-ttl') ? record.node.name : undefined;
+}
+
+function leaseOf(meant: Text | undefined, decoded: Decoded, input: SnapshotInput): Lease {
+  const node = nodeOf(meant, input.record);
+  if (node !== undefined) return sessionLease(node, input.connections);
+  const { holders } = decoded;
+  return {
+    kind: 'unknown',
+    reason: holders.kind === 'unknown' ? holders.reason : 'nobody holds it',
   };
 }
 
@@ -103,10 +134,6 @@ function withWaiterSessions(decoded: Decoded, input: SnapshotInput): LockSnapsho
   };
 }
 
-function nobody(decoded: Decoded): string {
-  return decoded.holders.kind === 'unknown' ? decoded.holders.reason : 'nobody holds it';
-}
-
 /** The node of a holder or waiter: a child, or the record's own node. */
 export function nodeOf(
   name: Text | undefined,
@@ -115,6 +142,7 @@ export function nodeOf(
   if (name === undefined) return undefined;
   return (
     record.children.find((child) => child.name === name) ??
+    record.gate?.children.find((child) => child.name === name) ??
     (record.node.name === name ? record.node : undefined)
   );
 }
@@ -169,9 +197,9 @@ function identityOf(
     czxid: node.czxid,
     ephemeralOwner: node.ephemeralOwner,
     version: node.ephemeralOwner === 0n ? node.version : undefined,
-    parentCzxid: own ? undefined : input.parentCzxid,
+    parentCzxid: own ? undefined : input.record.node.czxid,
     uniqueName: convention.uniqueNames && holdsGuid(name),
-    role: holders.some((holder) => holder.record === name) ? 'holder' : 'waiter',
+    role: own || holders.some((holder) => holder.record === name) ? 'holder' : 'waiter',
   });
 }
 
@@ -201,6 +229,9 @@ function ownNotes(
       severity: 'info',
       text: 'a release removes one holder: name it by its full path, or the first one is meant',
     });
+  }
+  if (decoded.weakOwner && holders.length > 0) {
+    notes.push(sharedOwnerNote('czxid, which no two nodes share'));
   }
   return [...notes, ...sharedSessionNotes(input.record)];
 }

@@ -19,8 +19,9 @@ export interface WatchedQueue {
 /** Says of each waiter what it watches, and notes those that watch nothing. */
 export function withWatches(snapshot: LockSnapshot, queue: WatchedQueue): LockSnapshot {
   if (snapshot.waiters.kind !== 'exact') return snapshot;
-  const { record, convention, watches } = queue;
-  const ordered = orderContenders(record, (name) => convention.contender(name));
+  const { watches } = queue;
+  const { children, read } = contendersOf(queue);
+  const ordered = orderContenders({ children }, read);
   const stranded: LockNote[] = [];
   const list = snapshot.waiters.list.map((waiter): Waiter => {
     const position = ordered.findIndex((one) => one.node.name === waiter.record);
@@ -40,6 +41,22 @@ export function withWatches(snapshot: LockSnapshot, queue: WatchedQueue): LockSn
   return { ...snapshot, waiters: { kind: 'exact', list }, notes };
 }
 
+/** Those that wait at a gate watch one another there. */
+function contendersOf({ record, convention }: WatchedQueue): {
+  readonly parent: Text;
+  readonly children: ZooKeeperRecord['children'];
+  readonly read: ZooKeeperConvention['contender'];
+} {
+  const { gate } = convention;
+  return record.gate === undefined || gate === undefined
+    ? { parent: record.path, children: record.children, read: (name) => convention.contender(name) }
+    : {
+        parent: record.gate.path,
+        children: record.gate.children,
+        read: (name) => gate.contender(name),
+      };
+}
+
 function holeOf(watches: Known<Watches>): Known<never> {
   if (watches.kind === 'known') return unknown('it belongs to no session');
   return unknown(watches.reason, watches.remedy);
@@ -52,16 +69,20 @@ function holeOf(watches: Known<Watches>): Known<never> {
 function watchOf(
   session: bigint | undefined,
   before: Text | undefined,
-  { record, watches, chroot }: WatchedQueue,
+  queue: WatchedQueue,
 ): Text | 'nothing' | undefined {
+  const { record, watches, chroot } = queue;
   const told = valueOf(watches);
   if (told === undefined || session === undefined || session === 0n) return undefined;
   const paths = told.get(session) ?? new Set<string>();
-  const parent = rawPath(record.path);
+  const at = contendersOf(queue);
+  const parent = rawPath(at.parent);
   const watched = (path: string): boolean => paths.has(chroot + path);
   if (before !== undefined && watched(childPath(parent, rawPath(before)))) return before;
-  const other = record.children.find((child) => watched(childPath(parent, rawPath(child.name))));
+  const other = at.children.find((child) => watched(childPath(parent, rawPath(child.name))));
   if (other !== undefined) return other.name;
-  if (watched(parent)) return record.path;
+  if (watched(parent)) return at.parent;
+  // Who has passed the gate waits for a permit.
+  if (watched(rawPath(record.path))) return record.path;
   return watches.kind === 'known' ? 'nothing' : undefined;
 }

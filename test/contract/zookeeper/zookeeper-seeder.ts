@@ -93,6 +93,38 @@ export class RawZooKeeper {
     });
   }
 
+  /** The node and everything below it; what vanishes meanwhile is no failure. */
+  async removeTree(path: string): Promise<void> {
+    const children = await this.children(path).catch(undefinedIfGone);
+    for (const name of children ?? []) await this.removeTree(`${path === '/' ? '' : path}/${name}`);
+    if (path !== '/') await this.remove(path).catch(undefinedIfGone);
+  }
+
+  /** Everything but ZooKeeper's own nodes. */
+  async removeAll(): Promise<void> {
+    for (const name of await this.children('/')) {
+      if (name !== 'zookeeper') await this.removeTree(`/${name}`);
+    }
+  }
+
+  /** Names, in no order. */
+  children(path: string): Promise<string[]> {
+    return ask((done) => {
+      this.client.getChildren(path, (error, children) => {
+        done(error, children);
+      });
+    });
+  }
+
+  /** Watches the node's data and its end, as waiters do with their predecessor. */
+  watch(path: string): Promise<void> {
+    return ask((done) => {
+      this.client.exists(path, ignoreEvent, (error) => {
+        done(error, undefined);
+      });
+    });
+  }
+
   setData(path: string, data: string): Promise<void> {
     return ask((done) => {
       this.client.setData(path, Buffer.from(data), (error) => {
@@ -135,6 +167,10 @@ function ask<T>(send: (done: (error: Failure, value: T) => void) => void): Promi
       else reject(error instanceof Error ? error : new Error(String(error)));
     });
   });
+}
+
+function ignoreEvent(): void {
+  // Only that the server has the watch matters.
 }
 
 function codeOf(error: unknown): unknown {
