@@ -7,12 +7,19 @@ const filesWanted = [':file'];
 /**
  * Candidates for the last of `words` (the command line after the program's name, the last one
  * possibly empty), each `word`, tab, description; or the single line `:file`.
+ * @param values of the option before the last word, where the commands do not know them
  */
-export function completeWords(program: Command, words: readonly string[]): readonly string[] {
+export function completeWords(
+  program: Command,
+  words: readonly string[],
+  values: readonly string[] = [],
+): readonly string[] {
   const current = words.at(-1) ?? '';
   const place = placeAfter(program, words.slice(0, -1));
   const { command, pending } = place;
-  if (pending !== undefined) return matching(valuesOf(pending), current);
+  if (pending !== undefined) {
+    return matching(values.length > 0 ? values : valuesOf(pending), current);
+  }
   if (current.startsWith('-') && !place.onlyOperands) return matching(optionsOf(command), current);
   if (place.operands === 0 && command.commands.length > 0) {
     return matching(commandsOf(command), current);

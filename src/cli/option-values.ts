@@ -32,6 +32,13 @@ export function listValue(text: string, before: readonly string[] | undefined): 
   return [...(before ?? []), text];
 }
 
+/** As `listValue`, of words that commas part as well. */
+export function wordsValue(text: string, before: readonly string[] | undefined): readonly string[] {
+  const words = text.split(',').map((word) => word.trim());
+  if (words.includes('')) throw new InvalidArgumentError('a word is missing beside a comma');
+  return [...(before ?? []), ...words];
+}
+
 /** As `listValue`, of the given words only. */
 export function choiceListValue(
   choices: readonly string[],

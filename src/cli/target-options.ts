@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import type { Backend, BackendOptions } from '../backends/backend.ts';
+import { loadConventions } from '../config/conventions-file.ts';
 import { UsageError } from '../domain/errors.ts';
 import { parseTarget, Secret, type Target } from '../domain/target.ts';
 import { shellQuote } from '../reports/escape.ts';
@@ -16,6 +17,8 @@ export interface TargetOptions {
   readonly askPassword?: boolean;
   readonly connectTimeout: number;
   readonly timeout: number;
+  /** File of the team's own conventions. */
+  readonly conventions?: string;
 }
 
 /** Adds `--target` and its companions. A command that takes several targets reads them all. */
@@ -41,12 +44,22 @@ export function addTargetOptions(command: Command): Command {
     );
 }
 
+/** Adds `--conventions`: every command that reads locks takes it. */
+export function addConventionsOption(command: Command): Command {
+  return command.option(
+    '--conventions <file>',
+    'lock layouts of your own (also: FENCEPOST_CONVENTIONS, ~/.config/fencepost/conventions.yaml)',
+  );
+}
+
 /**
  * Opens the one target named by flag or environment. The caller closes it.
- * @throws {UsageError} no target, several targets, a bad URL or an unreadable password file
+ * @throws {UsageError} no target, several targets, a bad URL, an unreadable password or conventions file
+ * @throws {InputFileError} a conventions file with errors
  */
 export async function openTarget(options: TargetOptions, io: Io): Promise<Backend> {
-  return open(oneUrl(options, io), await givenPassword(options, io), options);
+  const password = await givenPassword(options, io);
+  return open(oneUrl(options, io), password, await backendOptions(options, io));
 }
 
 /**
@@ -56,7 +69,8 @@ export async function openTarget(options: TargetOptions, io: Io): Promise<Backen
 export async function openTargets(options: TargetOptions, io: Io): Promise<readonly Backend[]> {
   const password = await givenPassword(options, io);
   const backends: Backend[] = [];
-  for (const url of targetUrls(options, io)) backends.push(await open(url, password, options));
+  const how = await backendOptions(options, io);
+  for (const url of targetUrls(options, io)) backends.push(await open(url, password, how));
   return backends;
 }
 
@@ -82,9 +96,13 @@ export async function withTarget<T>(
   }
 }
 
-/** The `--target` words of a command to type next: without the password, quoted for a shell. */
+/** The `--target` words (and `--conventions`) of a command to type next: without the password, quoted for a shell. */
 export function targetFlag(options: TargetOptions): readonly string[] {
-  return (options.target ?? []).flatMap((url) => ['--target', shellQuote(withoutPassword(url))]);
+  const { target = [], conventions } = options;
+  return [
+    ...target.flatMap((url) => ['--target', shellQuote(withoutPassword(url))]),
+    ...(conventions === undefined ? [] : ['--conventions', shellQuote(conventions)]),
+  ];
 }
 
 /** `redis://:secret@host` becomes `redis://host`, `redis://me:secret@host` becomes `redis://me@host`. */
@@ -118,18 +136,19 @@ function targetUrls(options: TargetOptions, io: Io): readonly string[] {
 async function open(
   url: string,
   password: GivenPassword | undefined,
-  options: TargetOptions,
+  options: BackendOptions,
 ): Promise<Backend> {
   const target = withPassword(parseTarget(url), password);
   const { openBackend } = await import('../backends/registry.ts');
-  return openBackend(target, backendOptions(options));
+  return openBackend(target, options);
 }
 
-function backendOptions(options: TargetOptions): BackendOptions {
+async function backendOptions(options: TargetOptions, io: Io): Promise<BackendOptions> {
   return {
     connectTimeoutMs: options.connectTimeout,
     requestTimeoutMs: options.timeout,
     clientName: `fencepost-${process.pid}`,
+    conventions: await loadConventions(options.conventions, io.env),
   };
 }
 

@@ -14,6 +14,8 @@ export interface OwnConventions {
   readonly zookeeper: readonly ZooKeeperConvention[];
 }
 
+export const noConventions: OwnConventions = { redis: [], etcd: [], zookeeper: [] };
+
 export class ConventionSet<
   C extends { readonly id: ConventionId; readonly system: keyof OwnConventions },
 > {

@@ -198,6 +198,12 @@ interface ConventionBase<R extends LockRecord> {
   readonly id: ConventionId;
   readonly title: string;
   readonly system: R['system'];
+  /** What its records look like, for people: `<name>/<lease id>`, empty. */
+  readonly recognises?: string;
+  /** What a forced release tells its waiters; undefined: nothing, they poll or watch. */
+  readonly wakes?: string;
+  /** The layout must never be force-released, with the reason. */
+  readonly forbidden?: string;
   /** How sure this record is in this layout, or undefined: not at all. Must not throw on any bytes. */
   matches(record: R): Confidence | undefined;
   /** Called only after `matches`, or when the caller forces this convention on a fitting type. */
@@ -242,8 +248,6 @@ export interface RedisConvention extends ConventionBase<RedisRecord> {
 export interface EtcdConvention extends ConventionBase<EtcdRecord> {
   /** `prefix`: contenders under `name/`; `key`: exactly one key. */
   readonly layout: 'prefix' | 'key';
-  /** The layout must never be force-released, with the reason. */
-  readonly forbidden?: string;
   /** What a plan of a forced release says of this layout. */
   readonly warnings?: readonly string[];
 }
@@ -266,8 +270,6 @@ export interface ZooKeeperConvention extends ConventionBase<ZooKeeperRecord> {
   pathOf?(name: Text): Text;
   /** Semaphores: another lock is taken first, so its contenders are the waiters of this one. */
   readonly gate?: ZooKeeperGate;
-  /** The layout must never be force-released, with the reason. */
-  readonly forbidden?: string;
   /** Data that frees the lock: written conditionally, as the library does, instead of deleting. */
   readonly freedBy?: Text;
   /** What a plan of a forced release says of this layout. */

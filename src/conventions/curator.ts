@@ -16,6 +16,7 @@ const sequence = '(?<sequence>\\d{10}|-\\d{1,10})$';
 const mutex = queueConvention({
   id: 'curator-mutex',
   title: 'Curator mutex',
+  recognises: '_c_<uuid>-lock-<seq>: InterProcessMutex, LeaderSelector, Spring Integration',
   child: new RegExp(`^${guid}lock-${sequence}`),
   confidence: 'high',
   uniqueNames: true,
@@ -35,6 +36,7 @@ export const curatorMutex: ZooKeeperConvention = {
 const readWrite = queueConvention({
   id: 'curator-read-write',
   title: 'Curator read/write lock',
+  recognises: '_c_<uuid>-__READ__<seq>, __WRIT__',
   child: new RegExp(`^(?:_c_.+?-)?(?<kind>__READ__|__WRIT__)${sequence}`),
   kinds: { __READ__: 'read', __WRIT__: 'write' },
   confidence: 'high',
@@ -66,6 +68,7 @@ function withOwnReaders(decoded: Decoded, record: ZooKeeperRecord): Decoded {
 export const curatorLeaderLatch = queueConvention({
   id: 'curator-leader-latch',
   title: 'Curator leader latch',
+  recognises: '_c_<uuid>-latch-<seq>',
   child: new RegExp(`^${guid}latch-${sequence}`),
   confidence: 'high',
   uniqueNames: true,
@@ -74,6 +77,7 @@ export const curatorLeaderLatch = queueConvention({
 const lease = queueConvention({
   id: 'curator-semaphore',
   title: 'Curator semaphore',
+  recognises: 'leases/_c_<uuid>-lease-<seq>, waiters at locks/: SemaphoreV2, SemaphoreMutex',
   child: new RegExp(`^${guid}lease-${sequence}`),
   confidence: 'high',
   uniqueNames: true,

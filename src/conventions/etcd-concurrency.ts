@@ -10,6 +10,7 @@ import { decodeQueue, isOnOwnLease, queueOf } from './etcd-queue.ts';
 export const etcdConcurrency: EtcdConvention = {
   id: 'etcd-concurrency',
   title: 'etcd concurrency mutex',
+  recognises: '<name>/<lease id>, empty: Go concurrency, etcdctl lock, v3lock, jetcd',
   system: 'etcd',
   layout: 'prefix',
   matches: (record) => (record.keys.some(({ value }) => value !== '') ? undefined : sure(record)),
@@ -19,6 +20,7 @@ export const etcdConcurrency: EtcdConvention = {
 export const etcdElection: EtcdConvention = {
   id: 'etcd-election',
   title: 'etcd concurrency election',
+  recognises: '<name>/<lease id> → proposal: Go concurrency, etcdctl elect',
   system: 'etcd',
   layout: 'prefix',
   matches: (record) => (record.keys.some(({ value }) => value !== '') ? sure(record) : undefined),

@@ -28,6 +28,7 @@ const watched: Waiters = {
 export const etcd3Lock: EtcdConvention = {
   id: 'etcd3-lock',
   title: 'etcd3 (npm) lock',
+  recognises: '<name>, empty, on a lease',
   system: 'etcd',
   layout: 'key',
   matches(record) {
@@ -46,6 +47,7 @@ function leaseOwner(record: EtcdRecord): Text {
 export const pythonEtcd3: EtcdConvention = {
   id: 'python-etcd3',
   title: 'python-etcd3 lock',
+  recognises: '/locks/<name> → 16 bytes of a UUID',
   system: 'etcd',
   layout: 'key',
   matches(record) {
@@ -83,6 +85,7 @@ const shedLockValue = /^[A-Z]+:(\d{4}-\d\d-\d\dT[^@]+)@(.+)$/;
 export const shedLockEtcd: EtcdConvention = {
   id: 'shedlock-etcd',
   title: 'ShedLock',
+  recognises: 'shedlock:<env>:<name> → ADDED:<time>@<host>',
   system: 'etcd',
   layout: 'key',
   warnings: [
@@ -111,6 +114,7 @@ const patroniKey = /^\/(?:[^/]+\/)*(?!optime\/)[^/]+\/leader$/;
 export const patroniEtcd: EtcdConvention = {
   id: 'patroni',
   title: 'Patroni leader',
+  recognises: '/<namespace>/<scope>/leader → member',
   system: 'etcd',
   layout: 'key',
   forbidden:
@@ -128,6 +132,7 @@ export const patroniEtcd: EtcdConvention = {
 export const plainEtcd: EtcdConvention = {
   id: 'plain',
   title: 'plain key',
+  recognises: 'any key with a lock’s name, on a lease',
   system: 'etcd',
   layout: 'key',
   matches: (record) => (onlyKey(record) === undefined ? undefined : 'low'),

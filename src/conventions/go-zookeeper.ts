@@ -8,6 +8,7 @@ import { queueConvention } from './zookeeper-layout.ts';
 export const goZookeeperLock = queueConvention({
   id: 'go-zookeeper',
   title: 'go-zookeeper lock',
+  recognises: '_c_<32 hex>-lock-<seq>',
   child: /^_c_[0-9a-f]{32}-lock-(?<sequence>\d{10}|-\d{1,10})$/,
   confidence: 'high',
   uniqueNames: true,

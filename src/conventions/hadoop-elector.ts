@@ -21,6 +21,7 @@ const breadcrumbName = 'ActiveBreadCrumb';
 export const hadoopElector: ZooKeeperConvention = {
   id: 'hadoop-elector',
   title: 'Hadoop active/standby elector',
+  recognises: 'ActiveStandbyElectorLock beside ActiveBreadCrumb',
   system: 'zookeeper',
   uniqueNames: false,
   contender: (child) => (child === lockName ? { kind: 'exclusive', sequence: 0 } : undefined),

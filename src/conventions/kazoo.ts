@@ -12,6 +12,7 @@ import { decodePermits } from './zookeeper-permits.ts';
 const queue = queueConvention({
   id: 'kazoo-lock',
   title: 'kazoo lock',
+  recognises: '<32 hex>__lock__<seq>, __rlock__: Lock, ReadLock, WriteLock, Election',
   child: /^[0-9a-f]{32}(?<kind>__r?lock__)(?<sequence>\d{10}|-\d{1,10})$/,
   kinds: { __lock__: 'exclusive', __rlock__: 'read' },
   confidence: 'high',
@@ -35,6 +36,7 @@ const gateSuffix = '-__lock__';
 export const kazooSemaphore: ZooKeeperConvention = {
   id: 'kazoo-semaphore',
   title: 'kazoo semaphore',
+  recognises: '<32 hex>, the node itself → how many; waiters at <path>-__lock__',
   system: 'zookeeper',
   uniqueNames: true,
   contender: permit,

@@ -14,6 +14,7 @@ export const patroniZooKeeper: ZooKeeperConvention = {
   ...plainEphemeral,
   id: 'patroni',
   title: 'Patroni leader',
+  recognises: '/<namespace>/<scope>/leader → member',
   forbidden:
     'this looks like the leader node of a Patroni cluster: deleting it makes PostgreSQL fail over; use patronictl, or name the layout with --convention if it is none',
   matches,

@@ -8,6 +8,7 @@ import type { ZooKeeperConvention } from './convention.ts';
 export const plainEphemeral: ZooKeeperConvention = {
   id: 'plain-ephemeral',
   title: 'one ephemeral node',
+  recognises: 'one ephemeral node with a lock’s name',
   system: 'zookeeper',
   uniqueNames: false,
   contender: () => undefined,

@@ -12,6 +12,7 @@ const sequence = '(?<sequence>\\d{10}|-\\d{1,10})$';
 export const zookeeperWriteLock = queueConvention({
   id: 'zookeeper-write-lock',
   title: 'ZooKeeper WriteLock recipe',
+  recognises: 'x-<session>-<seq>',
   child: new RegExp(`^x-\\d+-${sequence}`),
   confidence: 'high',
   uniqueNames: false,
@@ -20,6 +21,7 @@ export const zookeeperWriteLock = queueConvention({
 export const bareReadWriteLock = queueConvention({
   id: 'bare-read-write',
   title: 'hand-made read-/write- recipe',
+  recognises: 'read-<seq>, write-<seq>',
   child: new RegExp(`^(?<kind>read|write)-${sequence}`),
   kinds: { read: 'read', write: 'write' },
   confidence: 'medium',
@@ -29,6 +31,7 @@ export const bareReadWriteLock = queueConvention({
 export const bareLock = queueConvention({
   id: 'bare-lock',
   title: 'hand-made lock- recipe',
+  recognises: 'lock-<seq>',
   child: new RegExp(`^lock-${sequence}`),
   confidence: 'medium',
   uniqueNames: false,
@@ -38,6 +41,7 @@ export const bareLock = queueConvention({
 export const sequentialNodes = queueConvention({
   id: 'sequential-nodes',
   title: 'sequential nodes (library unknown)',
+  recognises: 'any sequential children of a node with a lock’s name',
   child: new RegExp(`^[^/]*?[^0-9-]?${sequence}`),
   confidence: 'low',
   uniqueNames: false,

@@ -15,6 +15,7 @@ const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 export const shedLockZooKeeper: ZooKeeperConvention = {
   id: 'shedlock-zookeeper',
   title: 'ShedLock',
+  recognises: '/shedlock/<name> → instant until which it is locked',
   system: 'zookeeper',
   uniqueNames: false,
   contender: () => undefined,

@@ -10,7 +10,7 @@ import {
   distributedLockMutex,
   distributedLockReadWrite,
   distributedLockSemaphore,
-} from './distributedlock-zookeeper.ts';
+} from './distributed-lock-zookeeper.ts';
 import { goZookeeperLock } from './go-zookeeper.ts';
 import { hadoopElector } from './hadoop-elector.ts';
 import { kazooLock, kazooSemaphore } from './kazoo.ts';

@@ -8,6 +8,7 @@ import { decodeQueue } from './zookeeper-queue.ts';
 export interface QueueLayout {
   readonly id: string;
   readonly title: string;
+  readonly recognises: string;
   /** Groups: `kind` (through `kinds`) when the layout has readers and writers, and `sequence`. */
   readonly child: RegExp;
   readonly kinds?: Readonly<Record<string, ContenderName['kind']>>;
@@ -22,6 +23,7 @@ export function queueConvention(layout: QueueLayout): ZooKeeperConvention {
   return {
     id: layout.id,
     title: layout.title,
+    recognises: layout.recognises,
     system: 'zookeeper',
     uniqueNames: layout.uniqueNames,
     contender: read,

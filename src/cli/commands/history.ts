@@ -2,7 +2,7 @@
 import type { RegisterCommand } from './command.ts';
 import { countValue } from '../option-values.ts';
 import { addOutputOption } from '../output.ts';
-import { addTargetOptions } from '../target-options.ts';
+import { addConventionsOption, addTargetOptions } from '../target-options.ts';
 import type { HistoryOptions } from './history-run.ts';
 
 const details = `
@@ -23,6 +23,7 @@ export const registerHistory: RegisterCommand = (program, io, setExit) => {
     .option('--limit <n>', 'only the newest so many', countValue)
     .option('--no-headers', 'no heading above the table');
   addOutputOption(command, ['table', 'json', 'jsonl']);
+  addConventionsOption(command);
   addTargetOptions(command)
     .addHelpText('after', details)
     .action(async (name: string, options: HistoryOptions) => {

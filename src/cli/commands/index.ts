@@ -35,6 +35,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./release.ts')).registerRelease,
   },
   {
+    name: 'conventions',
+    summary: 'list the lock layouts that are known, your own among them',
+    load: async () => (await import('./conventions.ts')).registerConventions,
+  },
+  {
     name: 'run',
     summary: 'run chaos scenarios and judge whether locks and business kept their promises',
     load: async () => (await import('./run.ts')).registerRun,

@@ -1,5 +1,6 @@
 /** The work of `ls`: one listing after another, streamed in the form asked for. */
 import type { Backend, Listing, LockQuery } from '../../backends/backend.ts';
+import { loadConventions } from '../../config/conventions-file.ts';
 import { exitCodes, type ExitCode } from '../../domain/errors.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
 import { parseText } from '../../domain/text.ts';
@@ -33,6 +34,10 @@ export async function listLocks(
   options: ListOptions,
   io: Io,
 ): Promise<ExitCode> {
+  if (options.convention !== undefined) {
+    const { checkConventionNames } = await import('../../config/catalogue.ts');
+    checkConventionNames(options.convention, await loadConventions(options.conventions, io.env));
+  }
   const backends = await openTargets(options, io);
   const progress = progressOn(io);
   const writer = lineWriter(io);

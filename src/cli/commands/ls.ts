@@ -2,9 +2,9 @@
 import { Option, type Command } from 'commander';
 import { lockStates } from '../../reports/locks-words.ts';
 import type { RegisterCommand } from './command.ts';
-import { choiceListValue, countValue, listValue } from '../option-values.ts';
+import { choiceListValue, countValue, listValue, wordsValue } from '../option-values.ts';
 import { addOutputOption } from '../output.ts';
-import { addTargetOptions } from '../target-options.ts';
+import { addConventionsOption, addTargetOptions } from '../target-options.ts';
 import type { ListOptions } from './ls-run.ts';
 
 const examples = `
@@ -31,9 +31,10 @@ export const registerLs: RegisterCommand = (program, io, setExit) => {
         .default(undefined, '*lock*, *mutex*, *lease*, *leader*'),
     )
     .addOption(
-      new Option('--convention <id>', 'only locks in this layout (repeatable)').argParser(
-        listValue,
-      ),
+      new Option(
+        '--convention <ids>',
+        'only locks in these layouts (comma-separated or repeatable)',
+      ).argParser(wordsValue),
     )
     .addOption(
       new Option('--state <state>', 'only locks in this state (repeatable)')
@@ -44,6 +45,7 @@ export const registerLs: RegisterCommand = (program, io, setExit) => {
     .option('--limit <n>', 'stop after this many locks', countValue)
     .option('--no-headers', 'no heading above a table');
   addOutputOption(command, ['table', 'wide', 'json', 'jsonl', 'name']);
+  addConventionsOption(command);
   addTargetOptions(command)
     .addHelpText('after', examples)
     .action(async (pattern: string | undefined, options: ListOptions) => {

@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import type { RegisterCommand } from './command.ts';
 import { durationValue, listValue, observeValue } from '../option-values.ts';
 import { addOutputOption } from '../output.ts';
-import { addTargetOptions } from '../target-options.ts';
+import { addConventionsOption, addTargetOptions } from '../target-options.ts';
 import type { ReleaseCommandOptions } from './release-options.ts';
 
 const details = `
@@ -57,6 +57,7 @@ export const registerRelease: RegisterCommand = (program, io, setExit) => {
     .option('--wait-expiry', 'wait until the lease ends by itself instead of deleting')
     .option('--audit-log <file>', 'where releases are recorded');
   addOutputOption(command, ['text', 'json']);
+  addConventionsOption(command);
   addTargetOptions(command)
     .addHelpText('after', details)
     .action(async (name: string, options: ReleaseCommandOptions) => {

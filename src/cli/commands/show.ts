@@ -2,7 +2,7 @@
 import type { RegisterCommand } from './command.ts';
 import { observeValue } from '../option-values.ts';
 import { addOutputOption } from '../output.ts';
-import { addTargetOptions } from '../target-options.ts';
+import { addConventionsOption, addTargetOptions } from '../target-options.ts';
 import type { ShowOptions } from './show-run.ts';
 
 const details = `
@@ -30,6 +30,7 @@ export const registerShow: RegisterCommand = (program, io, setExit) => {
       'auto',
     );
   addOutputOption(command, ['text', 'json', 'jsonl', 'name']);
+  addConventionsOption(command);
   addTargetOptions(command)
     .addHelpText('after', details)
     .action(async (name: string, options: ShowOptions) => {

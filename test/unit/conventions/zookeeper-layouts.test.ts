@@ -7,7 +7,7 @@ import {
   curatorReadWriteLock,
   curatorSemaphore,
 } from '../../../src/conventions/curator.ts';
-import { distributedLockSemaphore } from '../../../src/conventions/distributedlock-zookeeper.ts';
+import { distributedLockSemaphore } from '../../../src/conventions/distributed-lock-zookeeper.ts';
 import { hadoopElector } from '../../../src/conventions/hadoop-elector.ts';
 import { kazooSemaphore } from '../../../src/conventions/kazoo.ts';
 import { patroniZooKeeper } from '../../../src/conventions/patroni-zookeeper.ts';
@@ -132,7 +132,7 @@ describe('DistributedLock (.NET)', () => {
   test('a bare lock- node has two claims that are equally sure', () => {
     const bare = record('/m', [child('lock-0000000000', '', 4n)]);
     const claims = zookeeperConventions.filter((one) => one.matches(bare) === 'medium');
-    expect(claims.map(({ id }) => id)).toEqual(['distributedlock-mutex', 'bare-lock']);
+    expect(claims.map(({ id }) => id)).toEqual(['distributed-lock-mutex', 'bare-lock']);
   });
 });
 

@@ -12,16 +12,18 @@ import { orderContenders, queueNotes, stateOf, toHolder, toWaiter } from './zook
 const sequence = '(?<sequence>\\d{10}|-\\d{1,10})$';
 
 export const distributedLockMutex = queueConvention({
-  id: 'distributedlock-mutex',
+  id: 'distributed-lock-mutex',
   title: 'DistributedLock (.NET) mutex',
+  recognises: 'lock-<seq>',
   child: new RegExp(`^lock-${sequence}`),
   confidence: 'medium',
   uniqueNames: false,
 });
 
 export const distributedLockReadWrite = queueConvention({
-  id: 'distributedlock-read-write',
+  id: 'distributed-lock-read-write',
   title: 'DistributedLock (.NET) reader-writer lock',
+  recognises: 'read-<seq>, write-<seq>',
   child: new RegExp(`^(?<kind>read|write)-${sequence}`),
   kinds: { read: 'read', write: 'write' },
   confidence: 'medium',
@@ -29,8 +31,9 @@ export const distributedLockReadWrite = queueConvention({
 });
 
 const places = queueConvention({
-  id: 'distributedlock-semaphore',
+  id: 'distributed-lock-semaphore',
   title: 'DistributedLock (.NET) semaphore',
+  recognises: 'semaphore-<seq>, of the holders → ACQUIRED',
   child: new RegExp(`^semaphore-${sequence}`),
   confidence: 'medium',
   uniqueNames: false,
