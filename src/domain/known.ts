@@ -25,7 +25,7 @@ export function partial<T>(value: T, reason: string, remedy?: string): Known<T> 
 
 /** A fact that could not be read. `remedy` says what would fill the hole (a permission, a flag). */
 export function unknown(reason: string, remedy?: string): Known<never> {
-  return { kind: 'unknown', reason, ...(remedy === undefined ? {} : { remedy }) };
+  return remedy === undefined ? { kind: 'unknown', reason } : { kind: 'unknown', reason, remedy };
 }
 
 /** The value when there is one, complete or partial; otherwise `undefined`. */

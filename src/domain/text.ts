@@ -24,6 +24,7 @@ function escapeString(value: string): string {
 
 /** Nothing but printable ASCII without the backslash: most names, and their own escape. */
 const harmless = /^[ -[\]-~]*$/;
+const encoder = new TextEncoder();
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Escapes server bytes: valid UTF-8 stays readable, every other byte becomes `\xNN`. */
@@ -74,7 +75,7 @@ const named: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, '\\': 92 }
  * An escape that is not ours (`\q`) stands for itself.
  */
 export function textToBytes(text: string): Uint8Array {
-  const encoder = new TextEncoder();
+  if (!text.includes('\\')) return encoder.encode(text);
   const parts: Uint8Array[] = [];
   let last = 0;
   for (const match of text.matchAll(escapes)) {
@@ -106,10 +107,11 @@ function concat(parts: readonly Uint8Array[]): Uint8Array {
 
 /** Normalises a name given by a person: whatever escapes were typed, one canonical `Text`. */
 export function parseText(typed: string): Text {
+  if (harmless.test(typed)) return typed as Text;
   return bytesToText(textToBytes(typed));
 }
 
 /** Text from a string that a client library already decoded as UTF-8. */
 export function stringToText(decoded: string): Text {
-  return escapeString(decoded) as Text;
+  return (harmless.test(decoded) ? decoded : escapeString(decoded)) as Text;
 }

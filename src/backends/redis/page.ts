@@ -1,6 +1,7 @@
 /** One page of raw records, and how it is read from what the scripts and commands answer. */
+import { isAscii } from 'node:buffer';
 import { known, unknown, type Known } from '../../domain/known.ts';
-import type { Text } from '../../domain/text.ts';
+import { bytesToText, stringToText, type Text } from '../../domain/text.ts';
 import type { RedisRecord, RedisSibling, RedisType } from '../../conventions/convention.ts';
 import { badReply } from './errors.ts';
 import { asArray, asBuffer, asNumber, asText } from './replies.ts';
@@ -34,12 +35,16 @@ export function absentRecord(key: Text, serverTimeMs: Known<number>): RedisRecor
   return toRecord(key, 'none', -2, 0, serverTimeMs);
 }
 
-/** The answer of a page script or a keys script. */
+/** The answer of a page script or a keys script; packed strings come first. */
 export function parsePage(reply: unknown): Page {
-  const [cursor, scanned, hidden, time, flat] = asArray(reply, 'a page script');
+  const [cursor, scanned, hidden, time, flat, heads, bodies] = asArray(reply, 'a page script');
   const slots = asArray(flat, 'a page script');
   const serverTimeMs = parseTime(time);
-  const records: RedisRecord[] = [];
+  const records = unpackStrings(
+    asBuffer(heads, 'a page script'),
+    asBuffer(bodies, 'a page script'),
+    serverTimeMs,
+  );
   for (let at = 0; at + 3 < slots.length; at += 4) {
     const type = types[asNumber(slots[at + 1], 'TYPE')] ?? 'other';
     const key = asText(slots[at], 'SCAN');
@@ -64,6 +69,42 @@ export function joined(pages: readonly Page[]): Page {
     serverTimeMs: pages[0]?.serverTimeMs ?? unknown('no node was asked'),
     records: pages.flatMap(({ records }) => records),
   };
+}
+
+const headBytes = 16;
+
+/** The strings of a page, packed as the scripts describe. */
+function unpackStrings(heads: Buffer, bodies: Buffer, serverTimeMs: Known<number>): RedisRecord[] {
+  // Where no byte can be part of a longer character, each is one: no decoder is needed.
+  const ascii = isAscii(bodies);
+  const slice = (from: number, to: number): Text =>
+    ascii
+      ? stringToText(bodies.toString('latin1', from, to))
+      : bytesToText(bodies.subarray(from, to));
+  const records: RedisRecord[] = [];
+  let at = 0;
+  for (let head = 0; head + headBytes <= heads.length; head += headBytes) {
+    const valueAt = at + heads.readUInt32BE(head);
+    const end = valueAt + heads.readUInt32BE(head + 12);
+    const pttl = heads.readDoubleBE(head + 4);
+    records.push(stringRecord(slice(at, valueAt), pttl, slice(valueAt, end), serverTimeMs));
+    at = end;
+  }
+  if (at !== bodies.length) throw badReply('a page script');
+  return records;
+}
+
+/** A string that was there; PTTL -2 is "gone since". */
+function stringRecord(
+  key: Text,
+  pttl: number,
+  value: Text,
+  serverTimeMs: Known<number>,
+): RedisRecord {
+  const [system, type, siblings] = ['redis', 'string', noSiblings] as const;
+  if (pttl === -2) return toRecord(key, 'none', pttl, 0, serverTimeMs);
+  const ttlMs = pttl < 0 ? undefined : pttl;
+  return { system, key, type, ttlMs, siblings, serverTimeMs, value };
 }
 
 /** A type by the name that TYPE answers; module types and the like are `other`. */
@@ -100,10 +141,7 @@ export function toRecord(
       ? { ...bare, tooBig: content }
       : bare;
   }
-  if (type === 'string') {
-    const value = asText(content, 'GETRANGE');
-    return { system: 'redis', key, type, ttlMs, siblings, serverTimeMs, value };
-  }
+  if (type === 'string') return stringRecord(key, pttl, asText(content, 'GETRANGE'), serverTimeMs);
   const list = asArray(content, type);
   if (type === 'hash') {
     const fields = parseFields(list);
