@@ -41,7 +41,8 @@ export async function findLock(
   };
   const chosen =
     forced === undefined ? choose(places, conventions) : force(ref.name, places, forced);
-  return chosen && { ...seen.answer, ...chosen, notes: bothNotes(places) };
+  const notes = [...bothNotes(places), ...hiddenNotes(seen.hidden)];
+  return chosen && { ...seen.answer, ...chosen, notes };
 }
 
 /** The lock that was meant when the name is the key of one of its contenders. */
@@ -64,28 +65,30 @@ interface Seen {
   readonly answer: Answer;
   readonly key: EtcdKey | undefined;
   readonly queue: readonly EtcdKey[];
+  /** The place that this account may not read, if there is one. */
+  readonly hidden: string | undefined;
 }
 
-/**
- * Both places where a lock of this name can be, at one revision. An account that may read only one
- * of them is told so only when the other has nothing.
- */
+/** Both places where a lock of this name can be, at one revision. */
 async function look(link: EtcdLink, name: Text, signal: AbortSignal): Promise<Seen> {
   const single = await orRefusal(readKey(link, name, signal));
   const revision = single instanceof FencepostError ? undefined : single.revision;
   const queue = await orRefusal(readQueue(link, name, revision, signal));
   const key = single instanceof FencepostError ? undefined : single.key;
+  let hidden: string | undefined;
   if (queue instanceof FencepostError || single instanceof FencepostError) {
     const found = queue instanceof FencepostError ? key !== undefined : queue.length > 0;
     if (!found) {
       const refusal = queue instanceof FencepostError ? queue : single;
       throw await explainRefusal(link, refusal, `${name} and what is under ${name}/`, signal);
     }
+    hidden = queue instanceof FencepostError ? `what is under ${name}/` : `the key ${name} itself`;
   }
   return {
     answer: single instanceof FencepostError ? await answerBesides(link, signal) : single,
     key,
     queue: queue instanceof FencepostError ? [] : queue,
+    hidden,
   };
 }
 
@@ -159,6 +162,17 @@ function bothNotes({ single, queued }: Places): LockNote[] {
       code: 'two-layouts',
       severity: 'warn',
       text: `there is a key ${single.name} and a queue of keys under ${single.name}/: a lock by the one layout does not exclude a lock by the other`,
+    },
+  ];
+}
+
+function hiddenNotes(hidden: string | undefined): LockNote[] {
+  if (hidden === undefined) return [];
+  return [
+    {
+      code: 'part-unreadable',
+      severity: 'info',
+      text: `this account may not read ${hidden}: a lock laid out there would not be seen`,
     },
   ];
 }

@@ -1,7 +1,7 @@
 /**
  * The way to an etcd cluster. One member at a time is in use: the first that answers and sees a
- * leader. A read goes to another member when this one fails; a write is sent once, to one member,
- * and is never sent again. Each call has a deadline.
+ * leader. A read goes to another member when this one fails; a write that the cluster may have taken
+ * is never sent again. Each call has a deadline.
  */
 import type { CallOptions } from '@grpc/grpc-js';
 import type { IStatusResponse } from 'etcd3';
@@ -80,14 +80,18 @@ export class EtcdLink {
   /**
    * Sends a call once. After an error that is not `definite` it may have happened.
    * The member is one that answered before; when it fails, the next call goes to another.
+   * Only a refused token, with which nothing was done, is answered by signing in and sending it.
    */
   async write<T>(call: Call<T>, how: CallHow): Promise<T> {
-    const member = await this.#connected(how.signal);
-    try {
-      return await this.#send(member, call, how, 'write');
-    } catch (error) {
-      if (error instanceof FencepostError) this.#mayHelp(error, member);
-      throw error;
+    for (let signedInAnew = false; ; signedInAnew = true) {
+      const member = await this.#connected(how.signal);
+      try {
+        return await this.#send(member, call, how, 'write');
+      } catch (error) {
+        if (!(error instanceof FencepostError)) throw error;
+        this.#mayHelp(error, member);
+        if (signedInAnew || error.code !== 'auth-token-refused') throw error;
+      }
     }
   }
 
