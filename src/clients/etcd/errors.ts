@@ -139,6 +139,15 @@ const rules: readonly Rule[] = [
     hint: 'check ca=, cert=, key= and servername= in the URL, and whether this port speaks TLS',
   },
   {
+    sign: /Failed to connect/,
+    code: 'target-unreachable',
+    kind: TargetError,
+    definite: true,
+    message: (at) =>
+      `${at.member} of ${at.display} closes every connection: it is no clear-text etcd`,
+    hint: 'is this the client port? If the cluster speaks TLS, write etcds:// and ca=FILE',
+  },
+  {
     sign: /No connection established|Name resolution failed|ECONNREFUSED|EHOSTUNREACH|ENOTFOUND/,
     code: 'target-unreachable',
     kind: TargetError,

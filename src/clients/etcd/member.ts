@@ -3,6 +3,7 @@
  * retries, no circuit breaker, no proxy from the environment, no second try for a refused token.
  */
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import { InterceptingCall, status, type CallOptions, type Interceptor } from '@grpc/grpc-js';
 import { noop } from 'cockatiel';
@@ -64,6 +65,10 @@ function read(file: string | undefined): Buffer | undefined {
 export function openMember(endpoint: Endpoint, credentials: Credentials | undefined): Member {
   const name = displayEndpoint(endpoint);
   const serverName = credentials?.serverName;
+  // gRPC gives an address as the TLS server name; Node warns of that, and the user can do nothing.
+  if (credentials !== undefined && isIP(endpoint.host) !== 0) {
+    Object.assign(process, { noDeprecation: true });
+  }
   const api = new Etcd3({
     hosts: [`${credentials === undefined ? 'http' : 'https'}://${name}`],
     faultHandling: { host: () => noop, global: noop },
