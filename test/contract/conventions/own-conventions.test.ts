@@ -12,6 +12,7 @@ import { useLab } from '../../helpers/servers.ts';
 import { until } from '../../helpers/until.ts';
 import { collect, everyLock, forever } from '../backend/subject.ts';
 import { grantLease, rawEtcd } from '../etcd/etcd-seeder.ts';
+import { RawZooKeeper } from '../zookeeper/zookeeper-seeder.ts';
 import { rawRedis, testOptions } from '../redis/redis-seeder.ts';
 
 const file = `
@@ -38,6 +39,16 @@ conventions:
     key: "/acme/<name>/claim"
     owner: { json: holder.id }
     never-release: the ledger depends on it
+  - name: acme-queue
+    system: zookeeper
+    type: queue
+    key: "/acme/<name>"
+    contender: "job-"
+    owner: { pattern: "<host>|<owner>" }
+  - name: acme-node
+    system: zookeeper
+    type: node
+    key: "/acme-flags/<name>"
 `;
 const own = toConventions(parseConventions(file, 'conventions.yaml', () => []));
 
@@ -172,5 +183,50 @@ describe('on etcd', () => {
       await backend.close();
       raw.close();
     }
+  });
+});
+
+describe('on ZooKeeper', () => {
+  const lab = useLab({ system: 'zookeeper' });
+  let raw: RawZooKeeper;
+  let backend: Backend;
+
+  beforeAll(async () => {
+    raw = await RawZooKeeper.open(lab.target);
+    backend = await open(lab.target);
+    await raw.makePath('/acme/a');
+    await raw.makePath('/acme-flags');
+    await raw.create('/acme/a/job-0000000002', 'h2|second', 'ephemeral');
+    await raw.create('/acme/a/job-0000000001', 'h1|first', 'ephemeral');
+    await raw.create('/acme-flags/b', 'web-1', 'persistent');
+  });
+  afterAll(async () => {
+    await backend.close();
+    await raw.close();
+  });
+
+  test('a queue has its holder, its place and its waiter, and a node is a lock', async () => {
+    expect(await look(backend, '/acme/a')).toMatchObject({
+      recognition: { convention: 'acme-queue' },
+      holders: { value: [{ owner: 'first' }] },
+      waiters: { list: [{ owner: 'second' }] },
+    });
+    const rows = await collect(backend.list(everyLock, forever).locks);
+    expect(rows.map(({ ref, state }) => [String(ref.name), state]).sort()).toEqual([
+      ['/acme-flags/b', 'no-ttl'],
+      ['/acme/a', 'held'],
+    ]);
+  });
+
+  test('a release deletes the holder only', async () => {
+    const result = await backend.release(
+      await look(backend, '/acme/a'),
+      { timeoutMs: 5_000 },
+      forever,
+    );
+    expect(result.outcome).toBe('released');
+    expect((await look(backend, '/acme/a')).holders).toMatchObject({
+      value: [{ owner: 'second' }],
+    });
   });
 });

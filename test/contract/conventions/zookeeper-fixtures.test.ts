@@ -25,7 +25,7 @@ const conventionsOf: Readonly<Record<string, readonly string[]>> = {
   curator: ['curator-mutex', 'curator-read-write', 'curator-leader-latch', 'curator-semaphore'],
   kazoo: ['kazoo-lock', 'kazoo-semaphore'],
   'go-zookeeper': ['go-zookeeper'],
-  madelson: ['distributedlock-mutex', 'distributedlock-read-write', 'distributedlock-semaphore'],
+  madelson: ['distributed-lock-mutex', 'distributed-lock-read-write', 'distributed-lock-semaphore'],
   shedlock: ['shedlock-zookeeper'],
   patroni: ['patroni'],
   hadoop: ['hadoop-elector'],
