@@ -32,7 +32,10 @@ export interface RedisSibling {
   readonly fields?: ReadonlyMap<Text, Text>;
   /** Bytes of the string, or fields of the hash, that was too big to be fetched: no lock record. */
   readonly tooBig?: number;
-  /** list: members in order; zset: member and score, by score; siblings only, capped by the reader. */
+  /**
+   * list: members in order (siblings only); zset: member and score, by score; set: in no order.
+   * Capped by the reader; of a record that a listing has just come upon only the first is there.
+   */
   readonly members?: readonly { readonly member: Text; readonly score?: number }[];
   /** How many members there are, also when `members` was capped. */
   readonly memberCount?: number;

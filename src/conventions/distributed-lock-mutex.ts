@@ -24,7 +24,7 @@ export function handlePlace(value: Text): Known<OwnerPlace> {
 }
 
 export const distributedLockMutex = stringLock({
-  id: 'distributed-lock',
+  id: 'distributedlock-mutex',
   title: 'DistributedLock mutex',
   matches: (value) => (isHandle(value) ? 'high' : undefined),
   place: handlePlace,

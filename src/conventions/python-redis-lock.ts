@@ -77,6 +77,6 @@ function waitersOf({ key, siblings }: RedisRecord): Waiters {
     ? { kind: 'count', count: 0, source: 'no client is blocked on a list' }
     : {
         kind: 'unknown',
-        reason: `${blocked.value} clients are blocked on lists, and the server does not tell on which`,
+        reason: `${blocked.value} client${blocked.value === 1 ? ' is' : 's are'} blocked on lists, and the server does not tell on which`,
       };
 }

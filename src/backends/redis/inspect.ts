@@ -65,7 +65,7 @@ export async function findLock(world: InspectWorld, ref: LockRef): Promise<Found
   const present = keys.flatMap(
     (key) => page.records.find((one) => one.key === key && one.type !== 'none') ?? [],
   );
-  const [record] = present;
+  const [record] = surestFirst(world, ref.name, present, forced);
   if (
     record === undefined &&
     page.hidden > 0 &&
@@ -83,6 +83,21 @@ export async function findLock(world: InspectWorld, ref: LockRef): Promise<Found
     idle: idle.get(record.key) ?? { kind: 'unknown', reason: 'not asked' },
     notes: [],
   };
+}
+
+/** The record of the typed name, unless that is nobody's lock and a layout keeps one for the name. */
+function surestFirst(
+  { conventions }: InspectWorld,
+  name: Text,
+  present: readonly RedisRecord[],
+  forced: RedisConvention | undefined,
+): readonly RedisRecord[] {
+  if (forced !== undefined || present.length < 2) return present;
+  const sure = present.filter((record) => {
+    const found = recognise(record, isLockName, conventions);
+    return found !== undefined && (found.confidence !== 'low' || isLockName(name));
+  });
+  return [...sure, ...present];
 }
 
 function recognisedAs(

@@ -176,7 +176,7 @@ class Chooser {
       const candidate = this.#judge(one);
       if (candidate === undefined) continue;
       const shown = candidate.record.type === 'none' ? this.#orphans : this.#locks;
-      if (shown.add(candidate.record.key)) chosen.push(candidate);
+      if (shown.add(lockKey(candidate))) chosen.push(candidate);
     }
     return chosen;
   }
@@ -212,32 +212,29 @@ class Chooser {
   }
 }
 
-/** Reads the siblings of those that have some. A queue whose lock exists is left to that lock. */
+/** One key for each lock, also where it is found by either of two. */
+function lockKey({ record, recognised }: Candidate): Text {
+  const name = recognised?.convention.nameOf?.(record.key);
+  return name === undefined ? record.key : (recognised?.convention.keyOf?.(name) ?? record.key);
+}
+
+/**
+ * Reads the siblings of those that have some, and all members where a page gave only the first. A
+ * queue whose lock exists is left to that lock.
+ */
 async function completed(
   world: ListWorld,
   chosen: readonly Candidate[],
   how: { readonly signal: AbortSignal },
 ): Promise<readonly Candidate[]> {
-  const orphans = chosen.filter(({ record }) => record.type === 'none');
-  const present = new Set<Text>();
-  if (orphans.length > 0) {
-    const page = await world.reader.keys(
-      orphans.map(({ record }) => record.key),
-      how,
-    );
-    for (const one of page.records) if (one.type !== 'none') present.add(one.key);
-  }
-  const rest =
-    orphans.length === 0
-      ? chosen
-      : chosen.filter(({ record }) => record.type !== 'none' || !present.has(record.key));
+  const rest = await readAgain(world, chosen, how);
   const wanted: Incomplete[] = [];
   for (const { record, recognised } of rest) {
     if (recognised !== undefined && recognised.convention.siblings(record).length > 0) {
       wanted.push({ record, convention: recognised.convention });
     }
   }
-  if (orphans.length === 0 && wanted.length === 0) return rest;
+  if (wanted.length === 0) return rest;
   const full = await withSiblings(world.sender, world.reader, wanted, how);
   const byKey = new Map(full.map((record) => [record.key, record]));
   return rest
@@ -246,6 +243,32 @@ async function completed(
       ({ record, recognised }) =>
         record.type !== 'none' || recognised?.convention.matches(record) !== undefined,
     );
+}
+
+/** Looks once more at records that were not read whole, and at locks of which only a helper was seen. */
+async function readAgain(
+  world: ListWorld,
+  chosen: readonly Candidate[],
+  how: { readonly signal: AbortSignal },
+): Promise<readonly Candidate[]> {
+  const again = chosen.filter(({ record }) => record.type === 'none' || isPartial(record));
+  if (again.length === 0) return chosen;
+  const page = await world.reader.keys(
+    again.map(({ record }) => record.key),
+    how,
+  );
+  const found = new Map(page.records.map((record) => [record.key, record]));
+  return chosen.flatMap((candidate) => {
+    const { record, recognised } = candidate;
+    const now = found.get(record.key);
+    if (record.type === 'none') return now === undefined || now.type === 'none' ? [candidate] : [];
+    if (!isPartial(record)) return [candidate];
+    return now?.type === record.type ? [{ record: now, recognised }] : [];
+  });
+}
+
+function isPartial({ members, memberCount = 0 }: RedisRecord): boolean {
+  return members !== undefined && members.length < memberCount;
 }
 
 function describe(

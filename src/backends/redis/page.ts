@@ -150,6 +150,8 @@ export function toRecord(
   const [total, ...rest] = list;
   const memberCount = asNumber(total, type);
   const members = type === 'zset' ? scored(rest) : plainMembers(rest);
+  // A set has no order: so that two looks at one set give the same.
+  if (type === 'set') members.sort((a, b) => (a.member < b.member ? -1 : 1));
   return { system: 'redis', key, type, ttlMs, siblings, serverTimeMs, memberCount, members };
 }
 
@@ -163,7 +165,7 @@ function parseFields(flat: readonly unknown[]): ReadonlyMap<Text, Text> {
 }
 
 function plainMembers(members: readonly unknown[]): { member: Text }[] {
-  return members.map((member) => ({ member: asText(member, 'LRANGE') }));
+  return members.map((member) => ({ member: asText(member, 'members') }));
 }
 
 function scored(flat: readonly unknown[]): { member: Text; score: number }[] {

@@ -26,7 +26,7 @@ export async function pipelinedPage(
   return { ...page, cursor: asBuffer(next, 'SCAN').toString(), scanned: count };
 }
 
-/** Named keys; `members` also reads lists and sorted sets. */
+/** Named keys; `members` also reads lists, and sets beyond their first member. */
 export async function pipelinedKeys(
   sender: Sender,
   keys: readonly Buffer[],
@@ -111,10 +111,14 @@ function contentOf(
   [last]: readonly unknown[],
 ): unknown {
   if (last !== undefined) return last;
-  if ((type !== 'list' && type !== 'zset') || typeof answer !== 'number' || more === undefined) {
-    return answer;
-  }
-  return more instanceof Error ? more : [answer, ...asArray(more, type)];
+  const hasMembers = type === 'list' || type === 'zset' || type === 'set';
+  if (!hasMembers || typeof answer !== 'number' || more === undefined) return answer;
+  if (more instanceof Error) return more;
+  const members = asArray(more, type);
+  const big = members.some(
+    (member) => Buffer.isBuffer(member) && member.length > contentLimits.stringBytes,
+  );
+  return big ? answer : [answer, ...members];
 }
 
 /** Sends all groups at once; their answers, grouped alike. */
@@ -129,25 +133,30 @@ async function sendGrouped(
 }
 
 function firstCommands({ key, type }: Seen, members: boolean): Command[] {
-  const last = contentLimits.members - 1;
   if (type === 'string') return [['GETRANGE', key, 0, contentLimits.stringBytes]];
   if (type === 'hash')
     return [
       ['HLEN', key],
       ['MEMORY', 'USAGE', key],
     ];
-  if (!members) return [];
-  if (type === 'list')
+  // Without members one of them is read all the same: it tells whether they are holders.
+  const most = members ? contentLimits.members : 1;
+  if (type === 'zset') {
     return [
-      ['LLEN', key],
-      ['LRANGE', key, 0, last],
+      ['ZCARD', key],
+      ['ZRANGE', key, 0, most - 1, 'WITHSCORES'],
     ];
-  return type === 'zset'
-    ? [
-        ['ZCARD', key],
-        ['ZRANGE', key, 0, last, 'WITHSCORES'],
-      ]
-    : [];
+  }
+  if (type === 'set')
+    return [
+      ['SCARD', key],
+      ['SRANDMEMBER', key, most],
+    ];
+  if (type !== 'list' || !members) return [];
+  return [
+    ['LLEN', key],
+    ['LRANGE', key, 0, most - 1],
+  ];
 }
 
 function secondCommands({ key, type }: Seen, [answer, bytes]: readonly unknown[]): Command[] {

@@ -1,7 +1,13 @@
 /** From a raw record and its decoder to the snapshot that the rest of fencepost sees. */
 import type { Lease } from '../../domain/lease.ts';
 import { unknown, valueOf } from '../../domain/known.ts';
-import type { LockNote, LockRef, LockSnapshot, ServerView } from '../../domain/lock.ts';
+import type {
+  LockIdentity,
+  LockNote,
+  LockRef,
+  LockSnapshot,
+  ServerView,
+} from '../../domain/lock.ts';
 import type { Text } from '../../domain/text.ts';
 import type { Decoded, RedisConvention, RedisRecord } from '../../conventions/convention.ts';
 import { toIdentity, type GrantSource } from './identity.ts';
@@ -35,9 +41,9 @@ export function toSnapshot(
     helpers: decoded.helpers,
     notes: [...decoded.notes, ...notes, ...splitNotes(context, record, decoded)],
     identity:
-      recognised === undefined || !hasGrant(record, recognised.convention, holder)
+      recognised === undefined
         ? undefined
-        : toIdentity(context, recognised.convention, record, holder),
+        : identityOf(context, record, recognised.convention, holder ?? onlyHolder(decoded)),
     server:
       context.slotOf === undefined
         ? context.server
@@ -86,15 +92,25 @@ function onlyExpired({ holders }: Decoded): Text | undefined {
   return expired.length === 1 ? expired[0]?.owner : undefined;
 }
 
-/** There is a record, and all of it was read: only then can a release compare it. */
-function hasGrant(
+function onlyHolder({ holders }: Decoded): Text | undefined {
+  const owners = new Set((valueOf(holders) ?? []).map(({ owner }) => owner));
+  return owners.size === 1 ? [...owners][0] : undefined;
+}
+
+/** Undefined: there is no record, or not all of it was read: a release could not compare it. */
+function identityOf(
+  context: SnapshotContext,
   record: RedisRecord,
   convention: RedisConvention,
   holder: Text | undefined,
-): boolean {
-  return convention.grantOf === undefined
-    ? record.value !== undefined || record.fields !== undefined
-    : convention.grantOf(record, holder) !== undefined;
+): LockIdentity | undefined {
+  if (convention.grantOf === undefined) {
+    const whole = record.value !== undefined || record.fields !== undefined;
+    return whole ? toIdentity(context, convention, record) : undefined;
+  }
+  return convention.grantOf(record, holder) === undefined
+    ? undefined
+    : toIdentity(context, convention, record, holder);
 }
 
 function leaseOf(record: RedisRecord, decoded: Decoded): Lease {

@@ -10,7 +10,7 @@ import { placeInValue, weakness } from '../../../src/conventions/owner-shape.ts'
 import { redisConventions } from '../../../src/conventions/redis-index.ts';
 import { redisson } from '../../../src/conventions/redisson.ts';
 import { redissonReadWrite } from '../../../src/conventions/redisson-read-write.ts';
-import { known } from '../../../src/domain/known.ts';
+import { known, unknown, valueOf } from '../../../src/domain/known.ts';
 import { bytesToText, parseText, type Text } from '../../../src/domain/text.ts';
 
 const owner = '6e1c2d34-0a1b-4c5d-8e9f-a0b1c2d3e4f5:51';
@@ -208,19 +208,45 @@ describe('owner values', () => {
   });
 });
 
+/** Keys that layouts are told by. */
+const telling = [
+  'fencepost:{a}:lock',
+  'a',
+  '{a}:b',
+  '{a}:timeout',
+  'a.writer',
+  'a.readers',
+  'a:LOCKED',
+  'rueidislock:0:a',
+  'rueidislock:1:a',
+  'bull:q:1:lock',
+  'lock:a',
+  'lock-signal:a',
+  'redisson_lock_queue:{a}',
+  'app-cache-a1',
+];
+
 test('no layout throws on any record, and all it says is safe to print', () => {
   const text = fc.uint8Array({ maxLength: 40 }).map(bytesToText);
   const record = fc.record({
     system: fc.constant('redis' as const),
-    key: fc.oneof(text, fc.constantFrom(...['fencepost:{a}:lock', 'a', '{a}:b'].map(parseText))),
-    type: fc.constantFrom('string' as const, 'hash' as const),
+    key: fc.oneof(text, fc.constantFrom(...telling.map(parseText))),
+    type: fc.constantFrom(...(['string', 'hash', 'zset', 'set', 'list', 'none'] as const)),
     ttlMs: fc.option(fc.nat(), { nil: undefined }),
     value: text,
     fields: fc
       .array(fc.tuple(fc.oneof(text, fc.constant(parseText('mode'))), text))
       .map((all) => new Map(all)),
-    siblings: fc.constant(new Map<Text, RedisSibling>()),
-    serverTimeMs: fc.constant(known(now)),
+    members: fc.array(fc.record({ member: text, score: fc.double() })),
+    siblings: fc
+      .array(fc.tuple(fc.constantFrom(...telling.map(parseText)), text))
+      .map(
+        (all) =>
+          new Map<Text, RedisSibling>(
+            all.map(([key, value]) => [key, { key, type: 'string', ttlMs: undefined, value }]),
+          ),
+      ),
+    serverTimeMs: fc.constantFrom(known(now), unknown('not asked')),
   });
   const check = (convention: RedisConvention, one: RedisRecord): void => {
     convention.helperOf(one.key);
@@ -228,7 +254,13 @@ test('no layout throws on any record, and all it says is safe to print', () => {
     if (!convention.types.includes(one.type)) return;
     convention.matches(one);
     const decoded = convention.decode(one);
-    const release = convention.release(one, decoded);
+    const [holder] = valueOf(decoded.holders) ?? [];
+    convention.grantOf?.(one, undefined);
+    convention.grantOf?.(one, holder?.owner);
+    const name = convention.nameOf?.(one.key);
+    if (name !== undefined) convention.keyOf?.(name);
+    convention.keysMatching?.(one.key);
+    const release = convention.release(one, decoded, holder?.owner);
     const said = JSON.stringify([decoded, release], (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value,
     );

@@ -15,8 +15,8 @@ export const pageSize = { count: 200, enough: 200, scans: 20 };
  * `heads`: 16 bytes each, big-endian: length of the key, PTTL as a double, length of the value.
  * `bodies`: key, value, key, value …
  * Every other key: key, type code, PTTL, content are appended to `out`. Content: the flat fields of
- * a hash; {count, member…} of a list, zset (with scores) or set when `members`; else a number: the
- * size that was too big, or 0. A server without `struct` also has its strings there, content the
+ * a hash; {count, member…} of a list when `members`, and of a zset (with scores) or set, of these one
+ * member without `members`; else a number: the size that was too big, or 0. A server without `struct` also has its strings there, content the
  * string. A key that the account may not read is counted.
  */
 const describe = `
@@ -33,14 +33,20 @@ local function content(kind, key, members)
     local bytes = pcall('MEMORY', 'USAGE', key, 'SAMPLES', '0')
     if type(bytes) == 'number' and bytes > ${contentLimits.hashBytes} then return fields end
     return call('HGETALL', key)
-  elseif not members then return 0
-  elseif kind == 'list' then
+  elseif kind == 'zset' or kind == 'set' then
+    -- Without members one of them is read all the same: it tells whether they are holders.
+    local list, most = nil, members and ${contentLimits.members} or 1
+    local total = call(kind == 'zset' and 'ZCARD' or 'SCARD', key)
+    if kind == 'zset' then list = call('ZRANGE', key, 0, most - 1, 'WITHSCORES')
+    else list = call('SRANDMEMBER', key, most) end
+    for _, member in ipairs(list) do
+      if #member > ${contentLimits.stringBytes} then return total end
+    end
+    table.insert(list, 1, total)
+    return list
+  elseif kind == 'list' and members then
     local list = call('LRANGE', key, 0, ${contentLimits.members - 1})
     table.insert(list, 1, call('LLEN', key))
-    return list
-  elseif kind == 'zset' then
-    local list = call('ZRANGE', key, 0, ${contentLimits.members - 1}, 'WITHSCORES')
-    table.insert(list, 1, call('ZCARD', key))
     return list
   end
   return 0
