@@ -42,12 +42,17 @@ function highestToken(record: RedisRecord, fenceKey: string, fence: LockSnapshot
   return fence.kind === 'token' && fence.token > seen ? fence.token : seen;
 }
 
+interface Refusal {
+  readonly reason: string;
+  readonly remedy?: string;
+}
+
 /** Why a release is out of the question, or undefined. */
 export function impossible(
   conventions: RedisConventions,
   seen: LockSnapshot,
   how: PreviewOptions,
-): { readonly reason: string; readonly remedy?: string } | undefined {
+): Refusal | undefined {
   if (seen.identity === undefined) return nothingToRelease(seen);
   const { role, replicaOf } = seen.server;
   if (role.kind === 'known' && role.value === 'replica') {
@@ -58,19 +63,11 @@ export function impossible(
     };
   }
   const stored = readIdentity(seen.identity.record, conventions);
-  const { release } = planFor(stored, stored.record);
+  const plan = planFor(stored, stored.record);
+  const { release } = plan;
   if (release.forbidden !== undefined) return { reason: release.forbidden };
-  const { key } = stored.record;
-  const apart =
-    seen.server.slot === undefined
-      ? []
-      : writtenKeys(key, release).filter((other) => slotOf(other) !== slotOf(key));
-  if (apart.length > 0) {
-    return {
-      reason: `${apart.join(', ')} must change in the same step as the lock and lies in another hash slot`,
-      remedy: 'give lock, fence and queue one hash tag, as in {name}:fence',
-    };
-  }
+  const apart = seen.server.slot === undefined ? undefined : slotsApart(plan);
+  if (apart !== undefined) return apart;
   if (how.hold !== undefined && release.hold.as === 'nothing')
     return { reason: release.hold.reason };
   if (how.endSession === true) {
@@ -79,7 +76,19 @@ export function impossible(
   return undefined;
 }
 
-function nothingToRelease(seen: LockSnapshot): { reason: string; remedy?: string } {
+/** On a Cluster the script writes keys of one slot only. */
+function slotsApart({ grant, stored, release }: ReleasePlan): Refusal | undefined {
+  const { key } = grant ?? stored.record;
+  const apart = writtenKeys(key, release).filter((other) => slotOf(other) !== slotOf(key));
+  return apart.length === 0
+    ? undefined
+    : {
+        reason: `${apart.join(', ')} must change in the same step as the lock and lies in another hash slot`,
+        remedy: 'give lock, fence and queue one hash tag, as in {name}:fence',
+      };
+}
+
+function nothingToRelease(seen: LockSnapshot): Refusal {
   if (seen.state === 'free' || seen.state === 'orphan-waiters') {
     return { reason: 'nobody holds it: there is no record to release' };
   }
