@@ -24,7 +24,7 @@ export function handlePlace(value: Text): Known<OwnerPlace> {
 }
 
 export const distributedLockMutex = stringLock({
-  id: 'distributedlock-mutex',
+  id: 'distributed-lock-mutex',
   title: 'DistributedLock mutex',
   matches: (value) => (isHandle(value) ? 'high' : undefined),
   place: handlePlace,

@@ -25,7 +25,7 @@ const readersSuffix = '.readers';
 const waitingSuffix = '_WRITERWAITING';
 
 export const distributedLockReadWrite: RedisConvention = {
-  id: 'distributedlock-read-write',
+  id: 'distributed-lock-read-write',
   title: 'DistributedLock read/write lock',
   system: 'redis',
   types: ['string', 'set', 'none'],

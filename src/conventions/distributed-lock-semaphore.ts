@@ -15,7 +15,7 @@ import {
 import { heldForUnknown } from './string-lock.ts';
 
 export const distributedLockSemaphore: RedisConvention = {
-  id: 'distributedlock-semaphore',
+  id: 'distributed-lock-semaphore',
   title: 'DistributedLock semaphore',
   system: 'redis',
   types: ['zset'],

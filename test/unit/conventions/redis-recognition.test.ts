@@ -33,7 +33,7 @@ function verdict(key: string, value: string): readonly unknown[] | undefined {
 describe('a string is told by its value', () => {
   test.each([
     [`ADDED:2030-01-01T00:00:00.000Z@node-1:${uuid}`, ['shedlock-redis', 'high']],
-    ['NODE-1_4242_0123456789abcdef0123456789abcdef', ['distributedlock-mutex', 'high']],
+    ['NODE-1_4242_0123456789abcdef0123456789abcdef', ['distributed-lock-mutex', 'high']],
     ['AAECAwQFBgcICQoLDA0ODw==', ['redsync', 'medium']],
     ['AAECAwQFBgcICQoLDA0ODw', ['bsm-redislock', 'medium']],
     ['AAECAwQFBgcICQoLDA0ODw{"host":"a"}', ['bsm-redislock', 'medium']],

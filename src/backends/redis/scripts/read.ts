@@ -16,8 +16,8 @@ export const pageSize = { count: 200, enough: 200, scans: 20 };
  * `bodies`: key, value, key, value …
  * Every other key: key, type code, PTTL, content are appended to `out`. Content: the flat fields of
  * a hash; {count, member…} of a list when `members`, and of a zset (with scores) or set, of these one
- * member without `members`; else a number: the size that was too big, or 0. A server without `struct` also has its strings there, content the
- * string. A key that the account may not read is counted.
+ * member without `members`; else a number: the size that was too big, or 0. A server without `struct`
+ * also has its strings there, content the string. A key that the account may not read is counted.
  */
 const describe = `
 local call, pcall = redis.call, redis.pcall
