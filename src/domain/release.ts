@@ -29,6 +29,8 @@ export interface ReleasePreview {
   readonly atomicity: string;
   /** Other records that fall with it (blast radius). Empty when none. */
   readonly alsoFalls: Known<readonly Text[]>;
+  /** With `endSession`: what a second step would do, to follow `Then would`. */
+  readonly afterwards?: string;
   /** Warnings specific to the layout, e.g. `its renewal re-creates a deleted key`. */
   readonly warnings: readonly string[];
   /** False when this layout or server cannot be released safely: HARD, with the reason. */

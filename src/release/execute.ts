@@ -86,8 +86,7 @@ export async function executeRelease(
   }
   const verification = await verify(backend, plan, result, options.verifyMs, signal);
   const outcome = joinOutcome(result, verification);
-  const { reply, fenceRaisedTo } = result;
-  const logged = await record(outcome, { reply, fenceRaisedTo, verification });
+  const logged = await record(outcome, { ...result, outcome, verification });
   return { outcome, result, verification, log: logged, exitCode: exitCodeOf(outcome, signal) };
 }
 

@@ -149,17 +149,26 @@ async function waiterLines({ waiters }: LockDetail): Promise<readonly string[]> 
       return [`${waiters.count} (count only, by ${waiters.source})`];
     case 'exact':
       if (waiters.list.length === 0) return ['0'];
-      return renderTable([
-        ['#', 'WAITER', 'LEASE', 'CLIENT', 'WATCHES', 'NOTE'],
-        ...waiters.list.map(waiterRow),
-      ]);
+      return renderTable(withoutEmptyColumns(waiterHeading, waiters.list.map(waiterRow)));
   }
+}
+
+const waiterHeading = ['#', 'WAITER', 'RECORD', 'LEASE', 'CLIENT', 'WATCHES', 'NOTE'] as const;
+
+/** A question that does not arise for any waiter of this layout has no column. */
+function withoutEmptyColumns(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly (readonly string[])[] {
+  const asked = (at: number): boolean => rows.some((row) => row[at] !== '–' && row[at] !== '');
+  return [heading, ...rows].map((row) => row.filter((_, at) => asked(at)));
 }
 
 function waiterRow(waiter: Waiter): readonly string[] {
   return [
     String(waiter.position),
-    waiter.record ?? waiter.owner ?? '?',
+    waiter.owner ?? '?',
+    waiter.record ?? '–',
     waiter.lease === undefined ? '–' : leaseCell(waiter.lease),
     waiter.place === undefined
       ? '–'

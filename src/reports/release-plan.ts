@@ -25,6 +25,8 @@ export interface ShownPlan {
     readonly writes?: string;
   }[];
   readonly replaces: boolean;
+  /** What a second step would do. */
+  readonly afterwards: string | undefined;
   readonly wakes: readonly string[];
   readonly atomicity: string;
   readonly warnings: readonly string[];
@@ -58,6 +60,7 @@ export function planLines(plan: ShownPlan, paint: Paint): readonly string[] {
       : `Would then send: ${plan.wakes.join('; ')}.`,
     `Atomic: ${plan.atomicity}`,
   );
+  if (plan.afterwards !== undefined) lines.push(paint.warn(`Then would ${plan.afterwards}.`));
   for (const warning of plan.warnings) lines.push(paint.warn(`warning  ${warning}`));
   lines.push(...verdict(plan, paint));
   return lines;

@@ -1,5 +1,5 @@
 /** What a release would do, from the snapshot alone: nothing is read or written for it. */
-import { known, unknown, type Known } from '../../domain/known.ts';
+import { known, unknown, valueOf, type Known } from '../../domain/known.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
 import type { Waiter } from '../../domain/holder.ts';
 import type { PreviewOptions, ReleasePreview } from '../../domain/release.ts';
@@ -58,9 +58,12 @@ export function previewRelease(
       ? {}
       : { fenceFloor: previewFloor(grant, how.fenceFloor) }),
     atomicity:
-      'one transaction: create revision, modification revision and lease are compared in the step that deletes',
+      'one transaction compares both revisions and the lease, and only then acts; it is sent once',
+    ...(grant === undefined || how.endSession !== true
+      ? {}
+      : { afterwards: revocation(seen, grant) }),
     alsoFalls: how.endSession === true ? fallsWithLease(seen) : known([]),
-    warnings: [...warnings(grant, how), ...layoutWarnings(conventions, grant)],
+    warnings: [...warnings(seen, grant, how), ...layoutWarnings(conventions, grant)],
     possible,
   };
 }
@@ -73,9 +76,10 @@ function layoutWarnings(
 }
 
 function conditionOf(grant: StoredGrant): string {
-  const lease =
-    grant.lease === 0n ? 'still on no lease' : `still on lease ${leaseHex(grant.lease)}`;
-  return `created at revision ${grant.createRevision}, last changed at ${grant.modRevision}, ${lease}`;
+  const { createRevision: created, modRevision: changed } = grant;
+  const since = changed === created ? 'unchanged since' : `last changed at ${changed}`;
+  const lease = grant.lease === 0n ? 'on no lease' : `on lease ${leaseHex(grant.lease)}`;
+  return `it is still the key created at revision ${created}, ${since}, ${lease}`;
 }
 
 function nextHolder({ waiters }: LockSnapshot): Known<Waiter | 'nobody'> {
@@ -91,24 +95,31 @@ function fallsWithLease({ lease }: LockSnapshot): Known<readonly Text[]> {
   return lease.shared ?? unknown('what hangs on this lease was not asked');
 }
 
-function warnings(grant: StoredGrant | undefined, how: PreviewOptions): readonly string[] {
-  const found: string[] = [];
-  if (how.hold !== undefined) {
-    found.push(
-      `the create revision, and so the fence ${grant?.createRevision ?? ''}, stays the same under the hold`,
-      'the key keeps its name: the owner’s own unlock would end the hold',
-    );
-  } else {
-    found.push(
-      'the next grant has a larger create revision by itself: a resource must refuse the smaller one',
-    );
-  }
-  if (how.endSession === true) {
-    found.push(
-      'ending the session is a second, separate step: it cannot be made conditional, and the owner may have taken another lock on that lease meanwhile',
-    );
-  } else {
-    found.push('the owner is not told: its lease lives on, and it may go on working');
-  }
-  return found;
+function revocation(seen: LockSnapshot, grant: StoredGrant): string {
+  const falls = valueOf(fallsWithLease(seen)) ?? [];
+  const now = falls.length === 0 ? '' : `, at present ${falls.join(', ')}`;
+  return `revoke lease ${leaseHex(grant.lease)}, in a step of its own without a condition: with it goes everything that is on it by then${now}`;
+}
+
+function warnings(
+  seen: LockSnapshot,
+  grant: StoredGrant | undefined,
+  how: PreviewOptions,
+): readonly string[] {
+  if (grant === undefined) return [];
+  if (how.hold === undefined) return how.endSession === true ? [] : [untoldWarning(seen, grant)];
+  return [
+    `the fence stays ${grant.createRevision} under the hold: the key keeps its create revision`,
+    `the key keeps its name: the owner's own unlock would end the hold`,
+    'the owner is not told: its lease lives on, and it may go on working',
+  ];
+}
+
+/** The one thing that tells an owner has its price. */
+function untoldWarning(seen: LockSnapshot, { lease }: StoredGrant): string {
+  if (lease === 0n) return 'the owner is not told, and has no lease whose end could tell it';
+  const falls = fallsWithLease(seen);
+  const price =
+    falls.kind === 'unknown' || falls.value.length > 0 ? ', and takes all else on it along' : '';
+  return `the owner is not told: lease ${leaseHex(lease)} lives on, and it may go on working; --end-session ends that lease${price}`;
 }

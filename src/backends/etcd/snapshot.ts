@@ -39,7 +39,10 @@ export function toSnapshot(
     recognition: toRecognition(recognised),
     mode: decoded.mode,
     holders: mapKnown(decoded.holders, (holders) =>
-      holders.map((one) => ({ ...one, ...leaseOf(one.record, leases) })),
+      // The first key's lease is the lock's own.
+      holders.map((one) =>
+        one.record === holder?.key ? one : { ...one, ...leaseOf(one.record, leases) },
+      ),
     ),
     lease: leases.get(holder?.key ?? record.name) ?? { kind: 'unknown', reason: 'nobody holds it' },
     waiters: withLeases(decoded.waiters, leases),

@@ -26,6 +26,7 @@ export async function showPlan(
       holders: ownerWord(plan.detail, false),
       deletes: plan.preview.deletes,
       replaces: plan.request.holdMs !== undefined,
+      afterwards: plan.preview.afterwards,
       wakes: plan.preview.wakes,
       atomicity: plan.preview.atomicity,
       warnings: plan.preview.warnings,

@@ -81,7 +81,8 @@ export function blastRadius({ preview }: GuardInput): Guard {
     : {
         ...base,
         state: 'refused',
-        text: `${falls.value.length} other records fall with it: ${falls.value.slice(0, 3).join(', ')}`,
+        text: `with it ${falls.value.length === 1 ? 'falls another record' : `fall ${falls.value.length} others`}: ${falls.value.slice(0, 3).join(', ')}`,
+        remedy: 'make sure that nobody needs what falls',
       };
 }
 
@@ -109,9 +110,13 @@ export function singleHold({ detail }: GuardInput): Guard {
 }
 
 /** G13. */
-export function nextInLine({ preview, detail }: GuardInput): Guard {
+export function nextInLine({ preview, detail, request }: GuardInput): Guard {
   const base = { name: 'next-in-line', level: 'info' } as const;
   const { next } = preview;
+  if (request.holdMs !== undefined) {
+    const out = detail.waiters.kind === 'exact' ? ` (${detail.waiters.list.length} waiting)` : '';
+    return { ...base, state: 'ok', text: `your hold keeps the queue out${out}` };
+  }
   if (next.kind === 'unknown') return { ...base, state: 'unknown', text: next.reason };
   if (next.value === 'nobody') return { ...base, state: 'ok', text: 'nobody is known to wait' };
   const who = next.value.owner ?? next.value.record ?? 'the first waiter';

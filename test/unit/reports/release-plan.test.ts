@@ -33,6 +33,7 @@ function verdict(...refusedBy: readonly ShownGuard[]): string {
     holders: 'w1',
     deletes: [],
     replaces: false,
+    afterwards: undefined,
     wakes: [],
     atomicity: 'one step',
     warnings: [],
