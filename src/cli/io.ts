@@ -1,4 +1,5 @@
 /** The process as commands see it: streams, terminal facts, and the signal of Ctrl-C. */
+import { setMaxListeners } from 'node:events';
 
 export interface Io {
   /** Data. Resolves when the stream can take more (back-pressure). */
@@ -25,6 +26,8 @@ export interface Io {
  */
 export function processIo(argv: readonly string[]): Io {
   const abort = new AbortController();
+  // Every request under way listens to it: more than ten are no leak.
+  setMaxListeners(0, abort.signal);
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       // The second one means it.

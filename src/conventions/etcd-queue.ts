@@ -37,11 +37,21 @@ export function isOnOwnLease(key: Pick<EtcdKey, 'key' | 'lease'>): boolean {
 }
 
 /** First created first; of keys created in one transaction, the one whose name comes first. */
+function inOrder(a: EtcdKey, b: EtcdKey): number {
+  if (a.createRevision !== b.createRevision) return a.createRevision < b.createRevision ? -1 : 1;
+  return a.key < b.key ? -1 : 1;
+}
+
+/** The queue from its holder to its end. */
 export function inQueueOrder(keys: readonly EtcdKey[]): readonly EtcdKey[] {
-  return [...keys].sort((a, b) => {
-    if (a.createRevision !== b.createRevision) return a.createRevision < b.createRevision ? -1 : 1;
-    return a.key < b.key ? -1 : 1;
-  });
+  return keys.length < 2 ? keys : [...keys].sort(inOrder);
+}
+
+/** The key that holds the lock; undefined when there is none. */
+export function firstInQueue(keys: readonly EtcdKey[]): EtcdKey | undefined {
+  let first: EtcdKey | undefined;
+  for (const key of keys) if (first === undefined || inOrder(key, first) < 0) first = key;
+  return first;
 }
 
 /** Reads a queue. The owner is what the key holds, or the lease id in its name. */
@@ -51,7 +61,7 @@ export function decodeQueue(record: EtcdRecord): Decoded {
     ...common(first),
     holders: known(first === undefined ? [] : [holderOf(first, ownerInQueue(first))]),
     waiters: { kind: 'exact', list: others.map(waiterOf) },
-    notes: [...nameNotes(record.name), ...[...record.keys].flatMap(leaseNotes)],
+    notes: [...nameNotes(record.name), ...record.keys.flatMap(leaseNotes)],
     weakOwner: first !== undefined && isWeakOwner(first),
   };
 }

@@ -5,6 +5,7 @@ import { EtcdLink } from '../../clients/etcd/link.ts';
 import { ConventionSet } from '../../conventions/convention-set.ts';
 import { etcdConventions } from '../../conventions/etcd-index.ts';
 import type { Backend, BackendOptions } from '../backend.ts';
+import { flatten } from '../streams.ts';
 import { lockHistory } from './history.ts';
 import { inspectLock } from './inspect.ts';
 import { listLocks } from './list.ts';
@@ -34,7 +35,7 @@ function etcdBackend(world: EtcdWorld): Backend {
     display: link.display,
     list(query, signal) {
       const tally = { read: 0, others: 0, hidden: 0, holes: [] };
-      return { locks: listLocks(world, query, tally, signal), tally };
+      return { locks: flatten(listLocks(world, query, tally, signal)), tally };
     },
     inspect: (ref, signal) => inspectLock(world, ref, signal),
     probe: (signal) => probeCluster(link, signal),

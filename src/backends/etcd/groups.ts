@@ -20,7 +20,10 @@ export class Grouper {
   add(key: EtcdKey): readonly EtcdRecord[] {
     const done = this.#closeAllBut((queue) => key.key.startsWith(`${queue.name}/`));
     const name = queueOf(key);
-    if (name === undefined) return [...done, record(key.key, [key])];
+    if (name === undefined) {
+      const single = record(key.key, [key]);
+      return done.length === 0 ? [single] : [...done, single];
+    }
     const queue = this.#open.find((one) => one.name === name);
     if (queue === undefined) this.#open.push({ name, keys: [key] });
     else queue.keys.push(key);
@@ -32,13 +35,15 @@ export class Grouper {
     return this.#closeAllBut(() => false);
   }
 
-  #closeAllBut(stays: (queue: OpenQueue) => boolean): EtcdRecord[] {
-    if (this.#open.every(stays)) return [];
+  #closeAllBut(stays: (queue: OpenQueue) => boolean): readonly EtcdRecord[] {
+    if (this.#open.every(stays)) return noRecords;
     const done = this.#open.filter((queue) => !stays(queue));
     this.#open = this.#open.filter(stays);
     return done.map(({ name, keys }) => record(name, keys));
   }
 }
+
+const noRecords: readonly EtcdRecord[] = [];
 
 function record(name: Text, keys: readonly EtcdKey[]): EtcdRecord {
   return { system: 'etcd', name, keys };

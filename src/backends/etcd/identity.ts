@@ -44,8 +44,43 @@ export function isGrant(grant: StoredGrant, key: EtcdKey): boolean {
   );
 }
 
+/**
+ * A grant whose identity is made when first asked for: most rows of a long listing are never
+ * released. (A getter on each snapshot would give each a hidden class of its own.)
+ */
+class EtcdIdentity implements LockIdentity {
+  readonly #make: () => LockIdentity;
+  #made: LockIdentity | undefined;
+
+  constructor(make: () => LockIdentity) {
+    this.#make = make;
+  }
+
+  get expect(): string {
+    return (this.#made ??= this.#make()).expect;
+  }
+
+  get record(): IdentityRecord {
+    return (this.#made ??= this.#make()).record;
+  }
+
+  /** Accessors of a class are left out by JSON otherwise. */
+  toJSON(): LockIdentity {
+    return { expect: this.expect, record: this.record };
+  }
+}
+
 /** The grant, and the token `e1.CREATE.MOD.` with 32 bits over all of it. */
 export function toIdentity(
+  clusterId: string,
+  convention: ConventionId,
+  record: EtcdRecord,
+  holder: EtcdKey,
+): LockIdentity {
+  return new EtcdIdentity(() => makeIdentity(clusterId, convention, record, holder));
+}
+
+function makeIdentity(
   clusterId: string,
   convention: ConventionId,
   record: EtcdRecord,

@@ -72,6 +72,54 @@ export async function readLeases(
   return new Map(states);
 }
 
+/**
+ * Leases of a long listing, where one session has many locks: what the leader said a moment ago is
+ * counted down instead of asked again. Keeps no more than a bounded number.
+ */
+export class LeaseMemory {
+  readonly #link: EtcdLink;
+  readonly #signal: AbortSignal;
+  readonly #told = new Map<bigint, { readonly state: LeaseState; readonly atMs: number }>();
+
+  constructor(link: EtcdLink, signal: AbortSignal) {
+    this.#link = link;
+    this.#signal = signal;
+  }
+
+  async read(leases: readonly bigint[]): Promise<ReadonlyMap<bigint, LeaseState>> {
+    const nowMs = performance.now();
+    const states = new Map<bigint, LeaseState>();
+    for (const lease of leases) {
+      const told = this.#told.get(lease);
+      if (told !== undefined && nowMs - told.atMs < freshMs) {
+        states.set(lease, later(told.state, nowMs - told.atMs));
+      }
+    }
+    const asked = await readLeases(
+      this.#link,
+      leases.filter((lease) => !states.has(lease)),
+      { keys: false, signal: this.#signal },
+    );
+    if (this.#told.size + asked.size > mostTold) this.#told.clear();
+    for (const [lease, state] of asked) {
+      states.set(lease, state);
+      this.#told.set(lease, { state, atMs: nowMs });
+    }
+    return states;
+  }
+}
+
+/** How long an answer is counted down: a renewal in this time is not seen. */
+const freshMs = 5000;
+const mostTold = 10_000;
+
+function later(state: LeaseState, afterMs: number): LeaseState {
+  if (state.kind !== 'living') return state;
+  // Whole seconds, as the server gives them.
+  const ttlMs = Math.max(0, state.ttlMs - Math.round(afterMs / 1000) * 1000);
+  return { ...state, ttlMs };
+}
+
 /** A key's lease as the rest of fencepost sees it. `own`: the lock's keys, which are no others. */
 export function toLease(
   lease: bigint,

@@ -9,8 +9,9 @@ import { bytesToText, textToBytes, type Text } from '../../domain/text.ts';
 import type { EtcdLink } from '../../clients/etcd/link.ts';
 import type { EtcdKey, EtcdRecord } from '../../conventions/convention.ts';
 import type { ListTally, LockQuery } from '../backend.ts';
+import { ahead } from '../streams.ts';
 import { Grouper } from './groups.ts';
-import { readLeases } from './leases.ts';
+import { LeaseMemory } from './leases.ts';
 import { pacer } from './pause.ts';
 import { prefixRange, readRange, type KeyRange, type RangePage } from './range.ts';
 import { isLock, recognise, type EtcdConventions, type Recognised } from './recognise.ts';
@@ -22,31 +23,45 @@ import type { EtcdWorld } from './world.ts';
 /** Locks whose leases are asked for together, so that rows flow while pages are long. */
 const batchSize = 200;
 
-/** Streams the locks. Counters in `tally` are live. */
+/** Streams the locks, some at a time. Counters in `tally` are live. */
 export async function* listLocks(
   world: EtcdWorld,
   query: LockQuery,
   tally: ListTally,
   signal: AbortSignal,
-): AsyncGenerator<LockSnapshot> {
+): AsyncGenerator<readonly LockSnapshot[]> {
   const { link } = world;
   const context = await readContext(link, signal);
   const head = literalHead(query.pattern);
   const range = prefixRange(textToBytes(head));
   const grouper = new Grouper();
   const choose = chooser(world.conventions, query, tally);
-  const pace = pacer(query.ratePerSecond, signal);
+  const pages = paced(
+    consistentPages(link, range, query, tally, signal),
+    pacer(query.ratePerSecond, signal),
+  );
+  const leases = new LeaseMemory(link, signal);
   const what = head === '' ? 'every key' : `keys that begin with ${bytesToText(textToBytes(head))}`;
   try {
-    for await (const page of consistentPages(link, range, query, tally, signal)) {
+    for await (const page of ahead(pages)) {
       tally.read += page.keys.length;
       const records = page.keys.flatMap((key: EtcdKey) => grouper.add(key));
-      yield* described(link, context, choose(records), signal);
-      await pace(page.keys.length);
+      yield* described(leases, context, choose(records));
     }
-    yield* described(link, context, choose(grouper.end()), signal);
+    yield* described(leases, context, choose(grouper.end()));
   } catch (error) {
     throw await explainRefusal(link, error, what, signal);
+  }
+}
+
+/** The pages; before the next one is asked for, the rate limit is waited for. */
+async function* paced(
+  pages: AsyncGenerator<RangePage>,
+  pace: (read: number) => Promise<void>,
+): AsyncGenerator<RangePage> {
+  for await (const page of pages) {
+    yield page;
+    await pace(page.keys.length);
   }
 }
 
@@ -126,17 +141,13 @@ function singly(record: EtcdRecord, recognised: Recognised | undefined): readonl
 }
 
 async function* described(
-  link: EtcdLink,
+  leases: LeaseMemory,
   context: SnapshotContext,
   candidates: readonly Candidate[],
-  signal: AbortSignal,
-): AsyncGenerator<LockSnapshot> {
+): AsyncGenerator<readonly LockSnapshot[]> {
   for (let at = 0; at < candidates.length; at += batchSize) {
     const batch = candidates.slice(at, at + batchSize);
-    const leases = batch.flatMap(({ record }) => holderOf(record)?.lease ?? []);
-    const states = await readLeases(link, leases, { keys: false, signal });
-    for (const { record, recognised } of batch) {
-      yield toSnapshot(context, record, recognised, states);
-    }
+    const states = await leases.read(batch.flatMap(({ record }) => holderOf(record)?.lease ?? []));
+    yield batch.map(({ record, recognised }) => toSnapshot(context, record, recognised, states));
   }
 }

@@ -38,11 +38,12 @@ function surest(
   isLockName: (name: Text) => boolean,
   conventions: readonly EtcdConvention[],
 ): Recognised | undefined {
-  const matching = conventions.flatMap((convention) => {
+  const matching: { convention: EtcdConvention; confidence: Confidence }[] = [];
+  for (const convention of conventions) {
     const confidence =
       convention === plainEtcd ? plainConfidence(record, isLockName) : convention.matches(record);
-    return confidence === undefined ? [] : [{ convention, confidence }];
-  });
+    if (confidence !== undefined) matching.push({ convention, confidence });
+  }
   const [first, ...rest] = matching;
   if (first === undefined) return undefined;
   const best = rest.reduce(
@@ -50,13 +51,13 @@ function surest(
       confidenceRank[one.confidence] > confidenceRank[sofar.confidence] ? one : sofar,
     first,
   );
+  const { convention, confidence } = best;
+  // Any single key could be a home-made lock: that is no ambiguity worth telling.
+  const others = matching.filter((one) => one !== best && one.convention !== plainEtcd);
   return {
-    ...best,
-    // Any single key could be a home-made lock: that is no ambiguity worth telling.
-    candidates: matching
-      .map((one) => one.convention)
-      .filter((one) => one !== best.convention && one !== plainEtcd)
-      .map((one) => one.id),
+    convention,
+    confidence,
+    candidates: others.map((one) => one.convention.id),
     forced: false,
   };
 }
@@ -92,6 +93,6 @@ export function toRecognition(recognised: Recognised | undefined): Recognition {
       forced: false,
     };
   }
-  const { convention, ...how } = recognised;
-  return { ...how, convention: convention.id, title: convention.title };
+  const { convention, confidence, candidates, forced } = recognised;
+  return { convention: convention.id, title: convention.title, confidence, candidates, forced };
 }

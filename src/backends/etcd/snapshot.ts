@@ -2,10 +2,10 @@
 import type { Waiters } from '../../domain/holder.ts';
 import { mapKnown, unknown } from '../../domain/known.ts';
 import type { Lease } from '../../domain/lease.ts';
-import type { LockIdentity, LockNote, LockSnapshot, ServerView } from '../../domain/lock.ts';
+import type { LockNote, LockSnapshot, ServerView } from '../../domain/lock.ts';
 import type { Text } from '../../domain/text.ts';
 import type { Decoded, EtcdKey, EtcdRecord } from '../../conventions/convention.ts';
-import { inQueueOrder, leaseHex } from '../../conventions/etcd-queue.ts';
+import { firstInQueue, leaseHex } from '../../conventions/etcd-queue.ts';
 import { toIdentity } from './identity.ts';
 import { toLease, type LeaseState } from './leases.ts';
 import { toRecognition, type Recognised } from './recognise.ts';
@@ -17,7 +17,7 @@ export interface SnapshotContext {
 
 /** The key that holds the lock. */
 export function holderOf(record: EtcdRecord): EtcdKey | undefined {
-  return inQueueOrder(record.keys)[0];
+  return firstInQueue(record.keys);
 }
 
 /** One lock, or with `recognised` undefined one record that is nobody's lock. */
@@ -32,7 +32,6 @@ export function toSnapshot(
   const own = new Set(record.keys.map(({ key }) => key));
   const leases = new Map(record.keys.map(({ key, lease }) => [key, toLease(lease, states, own)]));
   const holder = holderOf(record);
-  let identity: LockIdentity | undefined;
   return {
     ref: { name: record.name, ...(recognised && { convention: recognised.convention.id }) },
     state: decoded.state,
@@ -50,11 +49,10 @@ export function toSnapshot(
     heldForMs: decoded.heldForMs,
     helpers: decoded.helpers,
     notes: [...decoded.notes, ...endedNotes(holder, states), ...extraNotes],
-    // Hashing is left until somebody asks: most rows of a long listing are never released.
-    get identity() {
-      if (recognised === undefined || holder === undefined) return undefined;
-      return (identity ??= toIdentity(context.clusterId, recognised.convention.id, record, holder));
-    },
+    identity:
+      recognised === undefined || holder === undefined
+        ? undefined
+        : toIdentity(context.clusterId, recognised.convention.id, record, holder),
     server: context.server,
   };
 }

@@ -10,6 +10,7 @@ import { globMatcher } from '../../domain/glob.ts';
 import { textToBytes, type Text } from '../../domain/text.ts';
 import type { RedisRecord } from '../../conventions/convention.ts';
 import type { ListTally, LockQuery } from '../backend.ts';
+import { ahead } from '../streams.ts';
 import type { Sender } from './connection.ts';
 import { absentRecord, type Page } from './page.ts';
 import { pause } from './pause.ts';
@@ -75,23 +76,6 @@ async function* chosenPages(
       locks.catch(() => undefined);
       yield { locks };
     }
-  }
-}
-
-/** The same items; the next one is worked out while the reader is busy with this one. */
-async function* ahead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
-  let next = items.next();
-  try {
-    for (;;) {
-      const item = await next;
-      if (item.done === true) return;
-      next = items.next();
-      yield item.value;
-    }
-  } finally {
-    // The reader stopped early, or it failed: what is still on its way is not needed.
-    next.catch(() => undefined);
-    items.return(undefined).catch(() => undefined);
   }
 }
 

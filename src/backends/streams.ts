@@ -1,4 +1,4 @@
-/** Turns a stream of pages into a stream of their items. */
+/** Streams that a listing is made of: pages read ahead, and the items of pages. */
 
 /**
  * One item at a time, from pages fetched when the one before is used up. Written by hand because an
@@ -32,4 +32,21 @@ function iterate<T>(pages: AsyncGenerator<readonly T[]>): AsyncIterator<T> {
       return { done: true, value: undefined };
     },
   };
+}
+
+/** The same items; the next one is worked out while the reader is busy with this one. */
+export async function* ahead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
+  let next = items.next();
+  try {
+    for (;;) {
+      const item = await next;
+      if (item.done === true) return;
+      next = items.next();
+      yield item.value;
+    }
+  } finally {
+    // The reader stopped early, or it failed: what is still on its way is not needed.
+    next.catch(() => undefined);
+    items.return(undefined).catch(() => undefined);
+  }
 }
