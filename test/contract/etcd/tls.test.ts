@@ -1,5 +1,4 @@
 /** etcds:// with a CA of one's own and a client certificate, and each way in which TLS fails. */
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { openServiceProxies } from '../../../src/chaos/open-proxy.ts';
 import { parseTarget } from '../../../src/domain/target.ts';
 import { parseText, stringToText } from '../../../src/domain/text.ts';
 import { openProtocol } from '../../../src/protocols/registry.ts';
+import { makeAuthority, makeCertificate } from '../../helpers/certificates.ts';
 import { fencepost } from '../../helpers/fencepost.ts';
 import { useLab } from '../../helpers/servers.ts';
 import { collect, everyLock, forever } from '../backend/subject.ts';
@@ -18,20 +18,12 @@ const file = (name: string): string => join(folder, name);
 
 // Before the lab's own hook: its server reads the files when it starts.
 beforeAll(() => {
-  const subject = (name: string): readonly string[] => ['-subj', `/CN=${name}`];
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  for (const ca of ['ca', 'other-ca']) {
-    openssl('req', '-x509', ...key, '-days', '2', ...subject(ca), ...out(ca), '-out', pem(ca));
-  }
-  writeFileSync(
-    file('server.ext'),
-    'subjectAltName=IP:127.0.0.1,DNS:etcd.test\nextendedKeyUsage=serverAuth,clientAuth\n',
-  );
-  for (const name of ['server', 'client']) {
-    openssl('req', ...key, ...subject(name), ...out(name), '-out', file(`${name}.csr`));
-    const signed = ['-CA', pem('ca'), '-CAkey', file('ca.key'), '-CAcreateserial', '-days', '2'];
-    const more = ['-extfile', file('server.ext'), '-out', pem(name)];
-    openssl('x509', '-req', '-in', file(`${name}.csr`), ...signed, ...more);
+  const ca = makeAuthority('ca');
+  const server = makeCertificate('server', ca, 'etcd.test');
+  const client = makeCertificate('client', ca, 'client.test');
+  for (const { name, cert, key } of [ca, makeAuthority('other-ca'), server, client]) {
+    writeFileSync(file(`${name}.pem`), cert);
+    writeFileSync(file(`${name}.key`), key);
   }
 });
 const lab = useLab({
@@ -46,18 +38,6 @@ const lab = useLab({
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
-
-function openssl(...args: readonly string[]): void {
-  execFileSync('openssl', args, { stdio: 'pipe' });
-}
-
-function pem(name: string): string {
-  return file(`${name}.pem`);
-}
-
-function out(name: string): readonly string[] {
-  return ['-keyout', file(`${name}.key`)];
-}
 
 const client = { ca: file('ca.pem'), cert: file('client.pem'), key: file('client.key') };
 
