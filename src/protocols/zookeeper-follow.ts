@@ -14,6 +14,8 @@ import { contendersOf } from './zookeeper-contenders.ts';
 import type { LeaseSession } from './zookeeper-lease.ts';
 import type { SessionTrack } from './zookeeper-sessions.ts';
 
+const patienceMs = 5000;
+
 /** `queue`: contenders under the lock's node, the first holds. `node`: the lock's node itself. */
 export type ZooKeeperLayout = 'queue' | 'node';
 
@@ -88,7 +90,7 @@ export class LockFollower {
 
   /** Brings everything up to date. Readings are made one after the other. @throws {FencepostError} */
   read(): Promise<void> {
-    const reading = this.#readings.then(() => this.#readTwice());
+    const reading = this.#readings.then(() => this.#readPatiently());
     this.#readings = reading.catch(() => undefined);
     return reading;
   }
@@ -104,14 +106,9 @@ export class LockFollower {
     });
   }
 
-  /** A connection that broke is no reason to give up: reading again changes nothing. */
-  async #readTwice(): Promise<void> {
-    try {
-      await this.#readOnce();
-    } catch (error) {
-      if (!(error instanceof FencepostError) || error.definite) throw error;
-      await this.#readOnce();
-    }
+  /** A connection that broke, or an election, is no reason to give up: reading changes nothing. */
+  #readPatiently(): Promise<void> {
+    return this.#session.persist(() => this.#readOnce(), performance.now() + patienceMs);
   }
 
   async #readOnce(): Promise<void> {

@@ -4,13 +4,21 @@
  * A broken connection is taken up again under the same session. Against a follower that is cut off
  * from its leader an answer proves less than it seems: the fence is what protects.
  */
-import { isSessionExpired, sessionExpired } from '../clients/zookeeper/answers.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  isConnectionLost,
+  isSessionExpired,
+  sessionExpired,
+} from '../clients/zookeeper/answers.ts';
 import { isNodeError, NodeError, zooKeeperCodes } from '../clients/zookeeper/errors.ts';
 import { attach } from '../clients/zookeeper/lean-attach.ts';
 import type { LeanConnection, WatchEvent } from '../clients/zookeeper/lean-connection.ts';
 import { FencepostError, TargetError } from '../domain/errors.ts';
 import { displayTarget, type Target } from '../domain/target.ts';
 import type { ProtocolContext } from './protocol.ts';
+
+/** Between attempts to reach a member again. */
+const pauseMs = 100;
 
 type LeaseContext = Pick<ProtocolContext, 'target' | 'requestTimeoutMs'>;
 
@@ -141,6 +149,23 @@ export class LeaseSession {
     return () => {
       clearInterval(timer);
     };
+  }
+
+  /**
+   * Makes a read again while the connection is lost, as in an election, until `deadlineMs` of
+   * `performance.now()` or the session's own end. Only for what has no effect.
+   */
+  async persist<T>(read: () => Promise<T>, deadlineMs: number): Promise<T> {
+    for (;;) {
+      try {
+        return await read();
+      } catch (error) {
+        const late = performance.now() >= deadlineMs;
+        const over = this.#ended || process.hrtime.bigint() >= this.validUntilNs;
+        if (late || over || !isConnectionLost(error)) throw error;
+        await sleep(pauseMs);
+      }
+    }
   }
 
   /**

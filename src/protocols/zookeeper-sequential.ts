@@ -131,7 +131,7 @@ class SequentialClient implements LockClient {
     const stopPinging = session.keepAlive();
     try {
       for (;;) {
-        const queue = await this.#queue(request.lock, session);
+        const queue = await session.persist(() => this.#queue(request.lock, session), deadlineMs);
         const at = queue.findIndex((contender) => contender.name === name);
         if (at === 0) return await this.#granted(request, session, `${path}/${name}`);
         const ahead = queue[at - 1];
@@ -141,7 +141,8 @@ class SequentialClient implements LockClient {
           await removeIfThere(session, `${path}/${name}`);
           return busy;
         }
-        await session.watchFor(`${path}/${ahead.name}`, leftMs);
+        const watch = () => session.watchFor(`${path}/${ahead.name}`, leftMs);
+        await session.persist(watch, deadlineMs);
       }
     } finally {
       stopPinging();

@@ -50,3 +50,8 @@ export function sessionExpired(target: Target): TargetError {
 export function isSessionExpired(error: unknown): boolean {
   return error instanceof FencepostError && error.code === 'session-expired';
 }
+
+/** The connection broke, or no member takes us at the moment: the session may live on. */
+export function isConnectionLost(error: unknown): boolean {
+  return error instanceof TargetError && !isSessionExpired(error);
+}

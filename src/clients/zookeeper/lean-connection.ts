@@ -69,6 +69,8 @@ export interface LeanOptions {
   readonly session: SessionIdentity;
   /** Session timeout that the server granted, in ms. */
   readonly sessionTimeoutMs: number;
+  /** Highest transaction seen on an earlier connection of the session. */
+  readonly lastZxid: bigint;
   /** Of each request; an unanswered one ends the connection. */
   readonly requestTimeoutMs: number;
 }
@@ -84,7 +86,7 @@ export class LeanConnection {
   readonly #eventListeners: ((event: WatchEvent) => void)[] = [];
   readonly #closeListeners: ((byUs: boolean) => void)[] = [];
   #xid = 0;
-  #lastZxid = 0n;
+  #lastZxid: bigint;
   #over: string | undefined;
 
   /** @param socket whose connect request was answered */
@@ -94,6 +96,7 @@ export class LeanConnection {
     this.session = options.session;
     this.sessionTimeoutMs = options.sessionTimeoutMs;
     this.#chroot = chrootOf(options.target);
+    this.#lastZxid = options.lastZxid;
     socket.on('close', () => {
       this.#end('the server closed the connection', false);
     });
@@ -104,7 +107,7 @@ export class LeanConnection {
     return this.#over !== undefined;
   }
 
-  /** Highest transaction that the server has shown on this connection. */
+  /** Highest transaction that a server has shown to this session. */
   get lastZxid(): bigint {
     return this.#lastZxid;
   }
