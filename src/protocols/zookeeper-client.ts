@@ -7,6 +7,7 @@ import { isNodeError, zooKeeperCodes } from '../clients/zookeeper/errors.ts';
 import { operations } from '../clients/zookeeper/lean-connection.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { OwnerToken } from '../domain/holder.ts';
+import { displayTarget } from '../domain/target.ts';
 import { textToBytes } from '../domain/text.ts';
 import { failureOf } from './failure.ts';
 import type { AcquireRequest, Grant, ProtocolContext, Reply, WireFormat } from './protocol.ts';
@@ -67,7 +68,8 @@ export async function reachZooKeeper(context: Omit<ProtocolContext, 'mutation'>)
   const session = await LeaseSession.open(context, probeTimeoutMs);
   try {
     if ((await session.use((connection) => connection.exists('/'))) !== undefined) return;
-    throw new UsageError(`chroot "/${target.path}" does not exist`, {
+    const there = displayTarget({ ...target, path: '' });
+    throw new UsageError(`chroot "/${target.path}" does not exist on ${there}`, {
       code: 'no-chroot',
       hint: 'leave the path out of the target, or create the node first',
       definite: true,
