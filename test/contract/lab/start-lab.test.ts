@@ -105,7 +105,7 @@ describe.each([
     const { target, servers } = handle.lab;
     expect(servers).toHaveLength(members);
     expect(target).toMatch(/^(redis|etcd|zk):\/\//);
-    expect(target.replace(/^.*:\/\//, '').split(',')).toEqual(
+    expect(target.replace(/^.*:\/\//, '').replace(/\?.*$/, '').split(',')).toEqual(
       servers.map(({ port }) => `127.0.0.1:${port}`),
     );
   });
