@@ -2,18 +2,23 @@
 
 const bash = `# bash completion of fencepost
 _fencepost() {
-  local head=\${COMP_LINE:0:COMP_POINT} line
+  local head=\${COMP_LINE:0:COMP_POINT} line word last before=''
   local -a words
   # Not COMP_WORDS: it takes URLs apart at their colons.
   read -ra words <<< "$head"
   [[ $head == *[[:space:]] ]] && words+=('')
   COMPREPLY=()
+  # Readline replaces only what stands behind the last of its word breaks.
+  last=\${words[-1]}
+  [[ $COMP_WORDBREAKS == *:* && $last == *:* ]] && before=\${last%:*}:
   while IFS= read -r line; do
     if [[ $line == :file ]]; then
       compopt -o default
       return
     fi
-    COMPREPLY+=("\${line%%$'\\t'*}")
+    word=\${line%%$'\\t'*}
+    printf -v word %q "\${word#"$before"}"
+    COMPREPLY+=("$word")
   done < <("$1" __complete -- "\${words[@]:1}" 2>/dev/null)
 }
 complete -F _fencepost fencepost

@@ -4,22 +4,21 @@ import type { Argument, Command, Option } from 'commander';
 /** Asks the shell for its own completion of file names. */
 const filesWanted = [':file'];
 
+/** Values that the commands do not know: somebody has to be asked for them. */
+export type Wanted = 'lock' | 'target' | 'lab' | 'convention';
+
 /**
  * Candidates for the last of `words` (the command line after the program's name, the last one
- * possibly empty), each `word`, tab, description; or the single line `:file`.
- * @param values of the option before the last word, where the commands do not know them
+ * possibly empty), each `word`, tab, description; or the single line `:file`; or what to ask for.
  */
 export function completeWords(
   program: Command,
   words: readonly string[],
-  values: readonly string[] = [],
-): readonly string[] {
+): readonly string[] | Wanted {
   const current = words.at(-1) ?? '';
   const place = placeAfter(program, words.slice(0, -1));
   const { command, pending } = place;
-  if (pending !== undefined) {
-    return matching(values.length > 0 ? values : valuesOf(pending), current);
-  }
+  if (pending !== undefined) return matching(valuesOf(pending), current);
   if (current.startsWith('-') && !place.onlyOperands) return matching(optionsOf(command), current);
   if (place.operands === 0 && command.commands.length > 0) {
     return matching(commandsOf(command), current);
@@ -69,8 +68,18 @@ function argumentAt(command: Command, index: number): Argument | undefined {
   return taken[index] ?? (last?.variadic === true ? last : undefined);
 }
 
-function valuesOf(taker: Option | Argument): readonly string[] {
+/** By the name of an argument, or the long form of an option. */
+const asked: Readonly<Record<string, Wanted>> = {
+  name: 'lock',
+  id: 'lab',
+  target: 'target',
+  convention: 'convention',
+};
+
+function valuesOf(taker: Option | Argument): readonly string[] | Wanted {
   if (taker.argChoices !== undefined) return taker.argChoices;
+  const wanted = new Map(Object.entries(asked)).get(taker.name());
+  if (wanted !== undefined) return wanted;
   const label = 'flags' in taker ? taker.flags : taker.name();
   return /\b(?:file|folder|dir|history|scenario)s?\b/i.test(label) ? filesWanted : [];
 }
@@ -94,7 +103,10 @@ function candidate(word: string, description: string): string {
   return `${word}\t${description.split('\n', 1)[0] ?? ''}`;
 }
 
-function matching(candidates: readonly string[], start: string): readonly string[] {
-  if (candidates === filesWanted) return candidates;
+function matching(
+  candidates: readonly string[] | Wanted,
+  start: string,
+): readonly string[] | Wanted {
+  if (typeof candidates === 'string' || candidates === filesWanted) return candidates;
   return candidates.filter((line) => line.startsWith(start));
 }

@@ -1,7 +1,5 @@
 /** `fencepost completion SHELL`, and the hidden command that its scripts call at each Tab. */
 import { Argument } from 'commander';
-import { FencepostError } from '../../domain/errors.ts';
-import type { Io } from '../io.ts';
 import type { RegisterCommand } from './command.ts';
 import { completionScript, shells } from '../complete-scripts.ts';
 
@@ -34,23 +32,11 @@ export const registerComplete: RegisterCommand = (program, io) => {
     .helpOption(false)
     .action(async (words: readonly string[]) => {
       const { completeWords } = await import('../complete.ts');
-      const values = words.at(-2) === '--convention' ? await conventionNames(words, io) : [];
-      const candidates = completeWords(program, words, values);
+      let candidates = completeWords(program, words);
+      if (typeof candidates === 'string') {
+        const { askFor } = await import('../complete-values.ts');
+        candidates = await askFor(candidates, words, io);
+      }
       await io.out(candidates.map((line) => `${line}\n`).join(''));
     });
 };
-
-/** Every convention by name; a file of own ones that cannot be read adds none. */
-async function conventionNames(words: readonly string[], io: Io): Promise<readonly string[]> {
-  const { allConventions } = await import('../../config/catalogue.ts');
-  const { loadConventions } = await import('../../config/conventions-file.ts');
-  const { noConventions } = await import('../../conventions/convention-set.ts');
-  const flag = words.indexOf('--conventions');
-  const named = flag === -1 ? undefined : words[flag + 1];
-  const own = await loadConventions(named, io.env).catch((error: unknown) => {
-    if (error instanceof FencepostError) return noConventions;
-    throw error;
-  });
-  const titles = new Map(allConventions(own).map(({ id, title }) => [id, title]));
-  return [...titles].map(([id, title]) => `${id}\t${title}`);
-}

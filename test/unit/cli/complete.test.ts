@@ -11,16 +11,17 @@ function program(): Command {
     .option('--all', 'everything')
     .addOption(new Option('-o, --output <format>', 'form').choices(['table', 'json']))
     .option('--password-file <file>', 'secret');
-  root.command('show').summary('show one').argument('<name>');
+  root.command('show').summary('show one').argument('<name>').option('--target <url>', 'where');
   const lab = root.command('lab').summary('servers');
   lab.command('up').addArgument(new Argument('<system>').choices(['redis', 'etcd']));
-  lab.command('down').description('Stop a lab.\nMore about that.');
+  lab.command('down').argument('[id]').description('Stop a lab.\nMore about that.');
   root.command('secret', { hidden: true });
   return root;
 }
 
 function complete(...words: readonly string[]): readonly string[] {
-  return completeWords(program(), words).map((line) => line.split('\t')[0] ?? '');
+  const found = completeWords(program(), words);
+  return typeof found === 'string' ? [found] : found.map((line) => line.split('\t')[0] ?? '');
 }
 
 describe('completion', () => {
@@ -53,7 +54,13 @@ describe('completion', () => {
   });
 
   test('nothing is offered where anything may stand', () => {
-    expect(complete('show', '')).toEqual([]);
+    expect(complete('ls', '')).toEqual([]);
     expect(complete('ls', '--', '--a')).toEqual([]);
+  });
+
+  test('names of locks, targets and labs are to be asked for', () => {
+    expect(complete('show', 'orders:')).toEqual(['lock']);
+    expect(complete('show', '--target', 'red')).toEqual(['target']);
+    expect(complete('lab', 'down', '')).toEqual(['lab']);
   });
 });
