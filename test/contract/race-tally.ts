@@ -1,4 +1,5 @@
 /** What a release race counts, how often its dangerous moments must have come, and how it is told. */
+import type { ReleaseResult } from '../../src/domain/release.ts';
 
 export interface Tally {
   rounds: number;
@@ -16,8 +17,10 @@ export interface Tally {
   savedByServer: number;
   /** The next owner's record was missing, or another's, at the end. */
   foreign: number;
-  /** Outcomes that this race must not have: refused, unknown … */
-  readonly other: string[];
+  /** It was there, but its data were not its owner's. */
+  altered: number;
+  /** What this race must not bring: refusals, unknown outcomes … */
+  readonly other: ReleaseResult[];
 }
 
 export interface Quota {
@@ -40,11 +43,12 @@ export function quotas(tally: Tally): readonly Quota[] {
 }
 
 export function tellRace(name: string, tally: Tally, seed: string): void {
-  const { rounds, released, gone, changedHands, refusedByServer, savedByServer, foreign } = tally;
+  const { rounds, released, gone, changedHands, refusedByServer, savedByServer, foreign, altered } =
+    tally;
   print(
     `${name}: ${rounds} rounds, ${released} released, ${gone} gone, ${changedHands} taken over; ` +
       `${refusedByServer} refused by the server's own comparison, ${savedByServer} of them taken over; ` +
-      `${foreign} foreign deletions (seed ${seed})`,
+      `${foreign} foreign deletions, ${altered} altered (seed ${seed})`,
   );
 }
 

@@ -89,7 +89,7 @@ export function previewRelease(
 const uniqueStep =
   'the delete compares the data version in its own step, and a name with a GUID is never created again';
 const bumpedStep =
-  'a conditional write raises the data version and answers with the czxid, then the delete compares the raised version: a node that took its place stays';
+  'conditional writes raise the data version by 16 and answer with the czxid, then the delete compares the raised version: a node that took its place stays';
 
 const freeingStep =
   'the write compares the data version in its own step and answers with the czxid: a node that took its place gets its own data back';

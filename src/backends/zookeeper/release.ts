@@ -1,8 +1,9 @@
 /**
  * Carries a release out: looks again, then deletes exactly the node that was seen, or nothing. A
  * name with a GUID needs one conditional delete. Any other name can be created again at the same
- * data version, so its version is raised first by a conditional write whose answer tells which node
- * it was. Where the data say who may run, the data are written instead. Nothing is ever sent twice, and never in a transaction: the client's drop version 0.
+ * data version, so its version is raised first by conditional writes whose answers tell which node
+ * it was. Where the data say who may run, the data are written instead. Nothing is ever sent twice,
+ * and never in a transaction: the client's drop version 0.
  */
 import type { ReleaseOptions, ReleaseResult } from '../../domain/release.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
@@ -87,8 +88,17 @@ async function remove(act: Act, version: number, before: string): Promise<Releas
   };
 }
 
+/**
+ * A node that takes the name right after the writes has to be written just as often by its owner,
+ * before the delete arrives, to have the version that is deleted. Once or twice is what owners do.
+ * The first write goes alone: only when it met the right node do the others follow.
+ */
+const raises = 16;
+
 async function bumpAndRemove(act: Act, data: Buffer, version: number): Promise<ReleaseResult> {
-  const written = await write(act, data, version);
+  const first = await write(act, data, version, 1);
+  if ('outcome' in first) return first;
+  const written = await write(act, data, first.version, raises - 1);
   if ('outcome' in written) return written;
   const { grant } = act;
   const raised = grant.version === undefined ? grant : { ...grant, version: written.version };
@@ -98,7 +108,7 @@ async function bumpAndRemove(act: Act, data: Buffer, version: number): Promise<R
 
 /** As the library itself lets go: by data that say so, written under the same conditions. */
 async function free(act: Act, data: Text, version: number): Promise<ReleaseResult> {
-  const written = await write(act, Buffer.from(textToBytes(data)), version);
+  const written = await write(act, Buffer.from(textToBytes(data)), version, 1);
   if ('outcome' in written) return written;
   return {
     outcome: 'released',
@@ -109,19 +119,30 @@ async function free(act: Act, data: Text, version: number): Promise<ReleaseResul
 }
 
 /**
- * Reads once more right before the write, on the same connection: should another node have taken
- * the name in between, its own data are known and can be written back.
- * @returns the node's stat when it was the node of the grant that was written
+ * Writes `times` in one go, each time on condition of the version before. Reads once more right
+ * before, on the same connection: should another node have taken the name in between, its own data
+ * are known and can be written back.
+ * @returns the node's stat when it was always the node of the grant that was written
  */
-async function write(act: Act, data: Buffer, version: number): Promise<NodeStat | ReleaseResult> {
+async function write(
+  act: Act,
+  data: Buffer,
+  version: number,
+  times: number,
+): Promise<NodeStat | ReleaseResult> {
   const { session, grant } = act;
-  const [reading, writing] = await Promise.allSettled([
+  const versions = Array.from({ length: times }, (_, index) => version + index);
+  const [reading, ...writings] = await Promise.allSettled([
     session.getData(grant.path),
-    session.setData(grant.path, data, version, act.timeoutMs),
+    ...versions.map((at) => session.setData(grant.path, data, at, act.timeoutMs)),
   ]);
-  if (writing.status === 'rejected') return afterWrite(act, writing.reason);
-  const stat = writing.value;
-  if (stat.czxid === grant.czxid) return stat;
+  const stats = writings.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = writings.find((one) => one.status === 'rejected');
+  const stat = stats.findLast(({ czxid }) => czxid !== grant.czxid);
+  if (stat === undefined) {
+    const last = stats.at(-1);
+    return failed === undefined && last !== undefined ? last : afterWrite(act, failed?.reason);
+  }
   const theirs =
     reading.status === 'fulfilled' && reading.value.stat.czxid === stat.czxid
       ? reading.value.data

@@ -9,8 +9,7 @@ import type { LockDetail, LockRef } from '../../../src/domain/lock.ts';
 export interface NaiveRelease {
   /** E.g. `GET, then DEL`. */
   readonly title: string;
-  /** @returns whether it sent its deletion */
-  release(seen: LockDetail): Promise<boolean>;
+  release(seen: LockDetail): Promise<unknown>;
 }
 
 /** One fight over one lock. */
@@ -20,6 +19,12 @@ export interface Round {
   readonly ends: 'release' | 'expiry';
 }
 
+export interface StandingRecord {
+  readonly owner: string;
+  /** The owner's data are as it wrote them. */
+  readonly intact: boolean;
+}
+
 /** Owners are plain words; each round has two of its own, and a lock of its own. */
 export interface ReleaseArena {
   /**
@@ -27,6 +32,11 @@ export interface ReleaseArena {
    * change hands. Otherwise the release only ever sees it gone.
    */
   reusesName(of: Round): boolean;
+  /**
+   * What a refusal of the release means: that the next owner has the lock, told in this layout by
+   * refusing. Default: a refusal is a failure of the race.
+   */
+  readonly refusesWhenTaken?: RegExp;
   /** The adapter whose release is on trial. Its connections are its own. */
   readonly backend: Backend;
   /** The lock of one round: never used by another round or another race on this server. */
@@ -40,8 +50,8 @@ export interface ReleaseArena {
   lose(ref: LockRef, owner: string, of: Round): Promise<void>;
   /** The next owner tries until it has the lock, and then keeps it. */
   takeNext(ref: LockRef, owner: string): Promise<void>;
-  /** The owner in the record, read over a connection that no actor uses. */
-  readOwner(ref: LockRef): Promise<string | undefined>;
+  /** The record that is there, read over a connection that no actor uses. */
+  readRecord(ref: LockRef): Promise<StandingRecord | undefined>;
   /** At least one. */
   readonly naive: readonly NaiveRelease[];
   close(): Promise<void>;

@@ -47,14 +47,12 @@ export const queueLayout: EtcdLayout = {
       async release(seen) {
         const { lease } = seenKey(seen);
         await revoke(operator, lease);
-        return true;
       },
     },
     {
       title: 'a deletion of everything under its name',
       async release({ ref }) {
         await operator.kv.deleteRange(queueLayout.contenders(ref.name), deadline());
-        return true;
       },
     },
   ],
@@ -76,7 +74,6 @@ function byName(operator: EtcdApi): readonly NaiveRelease[] {
       title: 'a deletion of its key by name',
       async release(seen) {
         await operator.kv.deleteRange({ key: seenKey(seen).key }, deadline());
-        return true;
       },
     },
     {
@@ -84,9 +81,8 @@ function byName(operator: EtcdApi): readonly NaiveRelease[] {
       async release(seen) {
         const { key, createRevision } = seenKey(seen);
         const { kvs } = await operator.kv.range({ key }, deadline());
-        if (kvs[0]?.create_revision !== createRevision) return false;
+        if (kvs[0]?.create_revision !== createRevision) return;
         await operator.kv.deleteRange({ key }, deadline());
-        return true;
       },
     },
   ];
@@ -153,9 +149,10 @@ export async function openEtcdArena(url: string, layout: EtcdLayout): Promise<Re
       const take = own ? takeOnOwnLease : takeOnSameLease;
       owner.set(await take(takers, layout, name, of), word);
     },
-    async readOwner({ name }) {
+    async readRecord({ name }) {
       const [revision] = await createRevisions(judge, layout, name);
-      return revision === undefined ? undefined : (owner.get(revision) ?? 'somebody unknown');
+      if (revision === undefined) return undefined;
+      return { owner: owner.get(revision) ?? 'somebody unknown', intact: true };
     },
     naive: layout.naive(operator),
     async close() {

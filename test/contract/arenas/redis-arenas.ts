@@ -112,7 +112,11 @@ export async function openRedisArena(url: string, layout: RedisLayout): Promise<
       else await owners.eval(expire, 1, layout.key(name), owner);
     },
     takeNext: ({ name }, owner) => keepTrying(name, () => layout.tryTake(takers, name, owner)),
-    readOwner: async ({ name }) => (await layout.readOwner(judge, name)) ?? undefined,
+    async readRecord({ name }) {
+      // The owner is all that is in it.
+      const owner = await layout.readOwner(judge, name);
+      return owner === null ? undefined : { owner, intact: true };
+    },
     naive: naiveReleases(operator, layout),
     async close() {
       await backend.close();
@@ -127,7 +131,6 @@ function naiveReleases(raw: Redis, layout: RedisLayout): readonly NaiveRelease[]
       title: 'DEL by name',
       async release({ ref }) {
         await raw.del(layout.key(ref.name));
-        return true;
       },
     },
     {
@@ -136,9 +139,8 @@ function naiveReleases(raw: Redis, layout: RedisLayout): readonly NaiveRelease[]
         const { name } = seen.ref;
         const owner = await layout.readOwner(raw, name);
         const wanted = valueOf(seen.holders)?.[0]?.owner;
-        if (owner === null || wanted?.startsWith(owner) !== true) return false;
+        if (owner === null || wanted?.startsWith(owner) !== true) return;
         await raw.del(layout.key(name));
-        return true;
       },
     },
   ];

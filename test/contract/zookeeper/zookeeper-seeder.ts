@@ -125,6 +125,15 @@ export class RawZooKeeper {
     });
   }
 
+  /** Runs a transaction of the client library. Mind that it sends any version for version 0. */
+  commit(build: (transaction: zookeeper.Transaction) => zookeeper.Transaction): Promise<void> {
+    return ask((done) => {
+      build(this.client.transaction()).commit((error) => {
+        done(error, undefined);
+      });
+    });
+  }
+
   setData(path: string, data: string): Promise<void> {
     return ask((done) => {
       this.client.setData(path, Buffer.from(data), (error) => {
@@ -175,6 +184,18 @@ function ignoreEvent(): void {
 
 function codeOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}
+
+/** Whether it was done; false when the server said that the node is there, gone or of another version. */
+export async function attempt(work: Promise<unknown>): Promise<boolean> {
+  const { NODE_EXISTS, NO_NODE, BAD_VERSION } = zookeeper.Exception;
+  try {
+    await work;
+    return true;
+  } catch (error) {
+    if ([NODE_EXISTS, NO_NODE, BAD_VERSION].some((code) => code === codeOf(error))) return false;
+    throw error;
+  }
 }
 
 function ignoreIfThere(error: unknown): string {
