@@ -219,6 +219,7 @@ function auditFacts(plan: ReleasePlan, operator: Operator) {
     target: plan.display,
     convention: detail.recognition.convention,
     expect: detail.identity?.expect,
+    holder: detail.ref.holder,
     holders: detail.holders,
     reason: request.reason,
     hold: request.holdMs,

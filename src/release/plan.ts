@@ -99,12 +99,28 @@ async function inspectGrant(
   if (detail === undefined || detail.state === 'free' || detail.state === 'orphan-waiters') {
     throw gone(backend, request, detail);
   }
+  checkHolder(backend, request, detail);
   const seen = detail.identity?.expect;
   if (request.expect !== undefined && seen !== undefined && seen !== request.expect) {
     requireToken(request.expect, seen);
     throw changed(request, `${request.expect} → ${grantWords(detail)}`);
   }
   return detail;
+}
+
+/** The holder that was named must have it, and the target must be able to take it alone. */
+function checkHolder(backend: Backend, request: PlanRequest, detail: LockDetail): void {
+  const { holder } = request.ref;
+  if (holder === undefined) return;
+  if (detail.ref.holder !== holder) {
+    throw new UsageError(`${backend.display} tells holders by their own records, not by --holder`, {
+      code: 'holder-not-named',
+      hint: 'name the record of the holder instead, as `fencepost show` prints it',
+      definite: true,
+    });
+  }
+  const holders = valueOf(detail.holders) ?? [];
+  if (!holders.some(({ owner }) => owner === holder)) throw gone(backend, request, detail);
 }
 
 /** A grant that ends while it is watched is another's matter from then on. */
@@ -151,7 +167,9 @@ function gone(
   detail: LockDetail | undefined,
 ): LockChanged {
   const never = detail === undefined && expect === undefined;
-  const what = never ? `no such lock on ${backend.display}` : 'already gone: nobody holds it';
+  const what = never
+    ? `no such lock on ${backend.display}`
+    : `already gone: ${ref.holder ?? 'nobody'} ${ref.holder === undefined ? 'holds' : 'does not hold'} it`;
   return new LockChanged(`"${ref.name}": ${what}`, {
     code: 'already-gone',
     hint: 'nothing was deleted; `fencepost ls` lists what is there',

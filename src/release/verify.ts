@@ -123,6 +123,10 @@ function unnamed(now: LockDetail): Verification | undefined {
 
 /** The same owner in the same record; of several holders, the one that was released. */
 function isBack(before: LockDetail, now: LockDetail, holder: Holder): boolean {
+  const { holder: meant } = before.ref;
+  if (meant !== undefined) {
+    return (valueOf(now.holders) ?? []).some((one) => one.owner === meant);
+  }
   if (before.partOf !== undefined) {
     return (valueOf(now.holders) ?? []).some((one) => isRecordOf(before, one));
   }

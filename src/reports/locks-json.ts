@@ -26,6 +26,7 @@ function lockJson(lock: LockSnapshot, target: string): object {
     heldForMs: lock.heldForMs,
     helpers: lock.helpers,
     notes: lock.notes,
+    holder: lock.ref.holder,
     expect: lock.identity?.expect,
     server: lock.server,
   };

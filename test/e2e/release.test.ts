@@ -236,6 +236,33 @@ describe('a Redisson lock that its holder took twice', () => {
   });
 });
 
+describe('a Redisson lock that two readers share', () => {
+  const [first, second] = ['r1-uuid:5', 'r2-uuid:9'] as const;
+
+  test('is released for the one that is named, and the other goes on holding it', async () => {
+    await stage.raw.hset('catalog', { mode: 'read', [first]: 1, [second]: 1 });
+    await stage.raw.pexpire('catalog', 600_000);
+    for (const reader of [first, second]) {
+      await stage.raw.set(`{catalog}:${reader}:rwlock_timeout:1`, '1', 'PX', 600_000);
+    }
+    const unnamed = await stage.release('catalog', ...unwatched);
+    expect(unnamed.code).toBe(5);
+    expect(unnamed.stdout).toContain(`name it: --holder ${first} or ${second}`);
+    const named = ['--holder', second, ...unwatched, ...checked];
+    const plan = await stage.release('catalog', ...named, '-o', 'json');
+    const grant = /"expect": "([^"]+)"/.exec(plan.stdout)?.[1] ?? '';
+    const consent = ['--execute', '--confirm', 'catalog', '--expect', grant];
+    const done = await stage.release('catalog', ...named, ...consent, ...briefly);
+    expect(done.stdout).toMatch(/^released +catalog +was r2-uuid:9/);
+    expect(done.stdout).toContain(`${first} holds it as before`);
+    expect(done.code).toBe(0);
+    expect(await stage.raw.hgetall('catalog')).toEqual({ mode: 'read', [first]: '1' });
+    const again = await stage.release('catalog', ...named, ...consent);
+    expect(again.code).toBe(6);
+    expect(again.stderr).toContain(`${second} does not hold it`);
+  });
+});
+
 describe('waiting for the expiry instead', () => {
   test('ends with 0 when the lease has run out, and deletes nothing', async () => {
     await stage.raw.set('lock:job', token, 'PX', 6_000);

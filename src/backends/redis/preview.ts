@@ -131,7 +131,7 @@ export function previewRelease(
     ...(how.fenceFloor === undefined ? {} : { fenceFloor: noFloor(release) }),
     atomicity: nothing.atomicity,
     alsoFalls: known([]),
-    warnings: release.warnings,
+    warnings: [...release.warnings, ...rivalWarnings(conventions, seen, stored.record)],
     possible,
   };
 }
@@ -146,6 +146,23 @@ export function noFloor({ fenceKey }: RedisRelease): FloorPreview & { readonly c
         : `the release raises this layout's own counter, ${fenceKey}, in the same step already`,
     remedy: 'leave --fence-floor out',
   };
+}
+
+/** Where another library may have written it, its waiters would not be told. */
+function rivalWarnings(
+  conventions: RedisConventions,
+  { recognition }: LockSnapshot,
+  record: RedisRecord,
+): readonly string[] {
+  return recognition.candidates.flatMap((id) => {
+    const rival = conventions.byId(id);
+    const { publish, push } = rival.release(record, rival.decode(record));
+    return publish.length + push.length === 0
+      ? []
+      : [
+          `if it is a ${rival.title} instead, its waiters are not woken: --convention ${id} wakes them`,
+        ];
+  });
 }
 
 const nothing = {

@@ -9,6 +9,7 @@ import { schemaVersion, toJsonText } from '../../reports/json.ts';
 import { ownerWord } from '../../reports/locks-words.ts';
 import { planLines } from '../../reports/release-plan.ts';
 import type { Io } from '../io.ts';
+import { refFlags } from '../lock-ref.ts';
 import { paintFor } from '../output.ts';
 import { targetFlag } from '../target-options.ts';
 import type { ReleaseCommandOptions } from './release-options.ts';
@@ -23,7 +24,7 @@ export async function showPlan(
       lock: plan.detail.ref.name,
       executing: plan.request.execute,
       server: serverWord(plan),
-      holders: ownerWord(plan.detail, false),
+      holders: releasedOwner(plan),
       deletes: plan.preview.deletes,
       replaces: plan.request.holdMs !== undefined,
       afterwards: plan.preview.afterwards,
@@ -41,6 +42,11 @@ export async function showPlan(
   await io.out(lines.map((line) => `${line}\n`).join(''));
 }
 
+/** Of several holders only the one that is meant. */
+function releasedOwner({ detail }: ReleasePlan): string {
+  return detail.ref.holder ?? ownerWord(detail, false);
+}
+
 function serverWord(plan: ReleasePlan): string {
   const version = valueOf(plan.probe.version);
   return version === undefined ? plan.display : `${plan.display} (${version})`;
@@ -54,7 +60,7 @@ function nextCommand(plan: ReleasePlan, options: ReleaseCommandOptions): string 
     'fencepost release',
     name,
     ...targetFlag(options),
-    ...(options.convention === undefined ? [] : ['--convention', shellQuote(options.convention)]),
+    ...refFlags(options, detail.ref),
     ...(detail.identity === undefined ? [] : ['--expect', shellQuote(detail.identity.expect)]),
     ...(request.reason === undefined ? [] : ['--reason', shellQuote(request.reason)]),
     ...[...request.overrides].map(([guard, why]) => `--override ${shellQuote(`${guard}=${why}`)}`),
@@ -75,6 +81,7 @@ export function planJson(plan: ReleasePlan): object {
     server: plan.probe.server,
     clusterId: plan.probe.clusterId,
     expect: plan.detail.identity?.expect,
+    holder: plan.detail.ref.holder,
     holders: plan.detail.holders,
     lease: plan.detail.lease,
     liveness: plan.liveness,
@@ -113,7 +120,7 @@ function outcomeLines(plan: ReleasePlan, report: ReleaseReport): readonly string
   const heading = [
     outcomeWord(report),
     plan.detail.ref.name,
-    `was ${ownerWord(plan.detail, false)}`,
+    `was ${releasedOwner(plan)}`,
     ...logWords(report.log),
   ];
   const lines = [heading.join('   '), ...resultLines(result)];

@@ -18,6 +18,7 @@ import { planRelease, type PlanRequest, type ReleasePlan } from '../../release/p
 import { waitForExpiry } from '../../release/wait-expiry.ts';
 import { schemaVersion, toJsonText } from '../../reports/json.ts';
 import type { Io } from '../io.ts';
+import { lockRef } from '../lock-ref.ts';
 import { progressOn } from '../output.ts';
 import { askLine } from '../prompts.ts';
 import { withTarget } from '../target-options.ts';
@@ -70,10 +71,9 @@ function refusePattern(name: string): void {
 }
 
 function toRequest(name: string, options: ReleaseCommandOptions, io: Io): PlanRequest {
-  const { convention } = options;
   return {
     execute: options.execute === true,
-    ref: { name: parseText(name), ...(convention === undefined ? {} : { convention }) },
+    ref: lockRef(name, options),
     expect: options.expect,
     interactive: io.inIsTerminal,
     confirm: options.confirm === undefined ? undefined : parseText(options.confirm),

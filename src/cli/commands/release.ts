@@ -33,6 +33,7 @@ export const registerRelease: RegisterCommand = (program, io, setExit) => {
     .option('--override <guard=reason>', 'overrule a soft guard; recorded', listValue)
     .option('--reason <text>', 'why, or the ticket; recorded')
     .option('--convention <id>', 'read the record in this layout, whatever it looks like')
+    .option('--holder <owner>', 'of several holders the one to release, as `show` prints it')
     .option(
       '--observe <duration>',
       'watch the lease: auto, off, or for so long',

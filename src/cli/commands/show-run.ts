@@ -7,17 +7,16 @@ import { unknown } from '../../domain/known.ts';
 import type { RenewalSample } from '../../domain/lease.ts';
 import { judgeLiveness } from '../../domain/liveness.ts';
 import type { LockDetail, LockRef } from '../../domain/lock.ts';
-import { parseText } from '../../domain/text.ts';
 import { shellQuote } from '../../reports/escape.ts';
 import { toJsonLine, toJsonText } from '../../reports/json.ts';
 import { detailJson, fenceRecordJson } from '../../reports/locks-json.ts';
 import { showText, type ShownHistory, type ShownLock } from '../../reports/locks-show.ts';
 import type { Io } from '../io.ts';
+import { lockRef, refFlags, type LockRefOptions } from '../lock-ref.ts';
 import { paintFor, progressOn } from '../output.ts';
 import { targetFlag, withTarget, type TargetOptions } from '../target-options.ts';
 
-export interface ShowOptions extends TargetOptions {
-  readonly convention?: string;
+export interface ShowOptions extends TargetOptions, LockRefOptions {
   /** Milliseconds, or a word. */
   readonly observe: number | 'auto' | 'off';
   readonly output: string;
@@ -32,10 +31,7 @@ const shownRecords = 5;
  */
 export function showLock(name: string, options: ShowOptions, io: Io): Promise<ExitCode> {
   return withTarget(options, io, async (backend) => {
-    const ref: LockRef = {
-      name: parseText(name),
-      ...(options.convention === undefined ? {} : { convention: options.convention }),
-    };
+    const ref = lockRef(name, options);
     const lock = await backend.inspect(ref, io.signal);
     if (lock === undefined) throw noSuchLock(ref, backend);
     if (options.output === 'name') {
@@ -133,7 +129,7 @@ function nextCommand(lock: LockDetail, options: ShowOptions): string | undefined
     'fencepost release',
     ...before,
     ...targetFlag(options),
-    ...(options.convention === undefined ? [] : ['--convention', shellQuote(options.convention)]),
+    ...refFlags(options, lock.ref),
     '--expect',
     shellQuote(lock.identity.expect),
     '--reason "…"',

@@ -23,6 +23,7 @@ export const registerShow: RegisterCommand = (program, io, setExit) => {
     .description('Show one lock in full, watch its lease, and judge whether its holder lives.')
     .argument('<name>', 'the name as `ls` prints it')
     .option('--convention <id>', 'read the record in this layout, whatever it looks like')
+    .option('--holder <owner>', 'of several holders the one whose grant is meant')
     .option(
       '--observe <duration>',
       'watch the lease: auto, off, or for so long',

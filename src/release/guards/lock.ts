@@ -89,8 +89,10 @@ export function blastRadius({ preview }: GuardInput): Guard {
 /** G12. */
 export function singleHold({ detail }: GuardInput): Guard {
   const base = { name: 'single-hold', level: 'soft' } as const;
-  const holders = valueOf(detail.holders) ?? [];
-  const holds = holders.reduce((sum, holder) => sum + holder.holds, 0);
+  const { holder } = detail.ref;
+  const all = valueOf(detail.holders) ?? [];
+  const holders = holder === undefined ? all : all.filter((one) => one.owner === holder);
+  const holds = holders.reduce((sum, one) => sum + one.holds, 0);
   if (holders.length > 1 && detail.mode !== 'exclusive') {
     return {
       ...base,
@@ -103,10 +105,15 @@ export function singleHold({ detail }: GuardInput): Guard {
     ? {
         ...base,
         state: 'refused',
-        text: `its holder took it ${holds} times: the whole record goes, not one hold`,
+        text: `its holder took it ${holds} times: all of them go, not one hold`,
         remedy: 'make sure that no outer section still relies on it',
       }
-    : { ...base, state: 'ok', text: 'held once, by one holder' };
+    : { ...base, state: 'ok', text: onceWords(all.length - holders.length) };
+}
+
+function onceWords(others: number): string {
+  if (others === 0) return 'held once, by one holder';
+  return `the holder named has it once; ${others} other${others === 1 ? ' stays' : 's stay'}`;
 }
 
 /** G13. */

@@ -216,6 +216,18 @@ describe('other libraries', () => {
     expect(await heard()).toBe('registry:inbox');
   });
 
+  test('where another library may have written it, the plan says whose waiters would sleep on', async () => {
+    await raw.set('lock:import', 'a-name-of-their-own', 'EX', 60);
+    const lock = await look('lock:import');
+    expect(lock.recognition).toMatchObject({
+      convention: 'plain',
+      candidates: ['python-redis-lock'],
+    });
+    expect(backend.preview(lock, {}).warnings.join()).toContain(
+      '--convention python-redis-lock wakes them',
+    );
+  });
+
   test('rueidislock loses every copy of its value, and none of another’s', async () => {
     for (const index of [0, 1]) await raw.set(`rueidislock:${index}:cron`, 'mine', 'PX', 60_000);
     await raw.set('rueidislock:2:cron', 'theirs', 'PX', 60_000);

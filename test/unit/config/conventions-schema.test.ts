@@ -1,4 +1,5 @@
 /** `conventions.yaml`: what it means, and how precisely it is refused. */
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { builtInConventions } from '../../../src/config/catalogue.ts';
@@ -207,6 +208,17 @@ describe('a file with errors is refused with line, column and what to do', () =>
     ]);
     expect(hint).toBe('3 errors; nothing was asked');
   });
+});
+
+test('the example in the README is one that works', () => {
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+  const [, example = ''] = /```yaml\nversion: 1\nconventions:\n([^]*?)```/.exec(readme) ?? [];
+  const { redis, etcd, zookeeper } = load(example);
+  expect([...redis, ...etcd, ...zookeeper].map(({ id }) => id)).toEqual([
+    'acme-job',
+    'acme-leader',
+    'acme-zk',
+  ]);
 });
 
 test.each(['etcd', 'zookeeper'] as const)(
