@@ -105,9 +105,12 @@ describe.each([
     const { target, servers } = handle.lab;
     expect(servers).toHaveLength(members);
     expect(target).toMatch(/^(redis|etcd|zk):\/\//);
-    expect(target.replace(/^.*:\/\//, '').replace(/\?.*$/, '').split(',')).toEqual(
-      servers.map(({ port }) => `127.0.0.1:${port}`),
-    );
+    expect(
+      target
+        .replace(/^.*:\/\//, '')
+        .replace(/\?.*$/, '')
+        .split(','),
+    ).toEqual(servers.map(({ port }) => `127.0.0.1:${port}`));
   });
 
   test('a killed server is gone, and comes back on its port with its data', async () => {
