@@ -11,7 +11,7 @@ import { queueConvention } from './zookeeper-layout.ts';
 import { decodePermits } from './zookeeper-permits.ts';
 
 const guid = '_c_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-';
-const sequence = '(?<sequence>\\d{10}|-\\d{1,10})$';
+const sequence = '(?<sequence>\\d{10}|-\\d{9,10})$';
 
 const mutex = queueConvention({
   id: 'curator-mutex',

@@ -9,7 +9,7 @@ import { queueConvention } from './zookeeper-layout.ts';
 import { fenceOf } from './zookeeper-permits.ts';
 import { orderContenders, queueNotes, stateOf, toHolder, toWaiter } from './zookeeper-queue.ts';
 
-const sequence = '(?<sequence>\\d{10}|-\\d{1,10})$';
+const sequence = '(?<sequence>\\d{10}|-\\d{9,10})$';
 
 export const distributedLockMutex = queueConvention({
   id: 'distributed-lock-mutex',

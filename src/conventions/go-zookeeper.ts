@@ -9,7 +9,7 @@ export const goZookeeperLock = queueConvention({
   id: 'go-zookeeper',
   title: 'go-zookeeper lock',
   recognises: '_c_<32 hex>-lock-<seq>',
-  child: /^_c_[0-9a-f]{32}-lock-(?<sequence>\d{10}|-\d{1,10})$/,
+  child: /^_c_[0-9a-f]{32}-lock-(?<sequence>\d{10}|-\d{9,10})$/,
   confidence: 'high',
   uniqueNames: true,
 });

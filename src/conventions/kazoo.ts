@@ -13,7 +13,7 @@ const queue = queueConvention({
   id: 'kazoo-lock',
   title: 'kazoo lock',
   recognises: '<32 hex>__lock__<seq>, __rlock__: Lock, ReadLock, WriteLock, Election',
-  child: /^[0-9a-f]{32}(?<kind>__r?lock__)(?<sequence>\d{10}|-\d{1,10})$/,
+  child: /^[0-9a-f]{32}(?<kind>__r?lock__)(?<sequence>\d{10}|-\d{9,10})$/,
   kinds: { __lock__: 'exclusive', __rlock__: 'read' },
   confidence: 'high',
   uniqueNames: true,

@@ -6,7 +6,7 @@
  */
 import { queueConvention } from './zookeeper-layout.ts';
 
-const sequence = '(?<sequence>\\d{10}|-\\d{1,10})$';
+const sequence = '(?<sequence>\\d{10}|-\\d{9,10})$';
 
 /** The official recipe: the session id in the name, decimal, then the sequence. */
 export const zookeeperWriteLock = queueConvention({

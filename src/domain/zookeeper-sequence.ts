@@ -10,7 +10,7 @@ const span = 2 ** 32;
  * value here is unsigned, so it goes on growing. Undefined: not such a suffix.
  */
 export function parseSequence(digits: string): number | undefined {
-  if (!/^(?:\d{10}|-\d{1,10})$/.test(digits)) return undefined;
+  if (!/^(?:\d{10}|-\d{9,10})$/.test(digits)) return undefined;
   const signed = Number(digits);
   if (signed > 2 ** 31 - 1 || signed < -(2 ** 31)) return undefined;
   return signed >>> 0;

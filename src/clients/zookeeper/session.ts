@@ -298,7 +298,7 @@ function silent(target: Target, { connectTimeoutMs }: ConnectOptions): TargetErr
     `cannot reach ${displayTarget(target)}: it accepts connections, but did not answer within ${connectTimeoutMs} ms`,
     {
       code: 'target-unreachable',
-      hint: 'is this the client port of a ZooKeeper member, and does the member still run?',
+      hint: 'is this the client port of a ZooKeeper member, and has the ensemble a quorum? Members without one serve nobody',
       definite: true,
     },
   );

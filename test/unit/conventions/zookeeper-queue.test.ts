@@ -41,6 +41,9 @@ describe('ZooKeeper queues', () => {
   test('a sequence that passed 2147483647 comes after it although it is written negative', () => {
     expect(parseSequence('2147483647')).toBe(2147483647);
     expect(parseSequence('-2147483648')).toBe(2147483648);
+    expect(parseSequence('-000000039')).toBe(4294967257);
+    // A number of the name itself: the server pads its own to ten characters.
+    expect(parseSequence('-39')).toBeUndefined();
     const decoded = curatorMutex.decode(
       record([
         child(`${guid('0')}lock--2147483648`, 'b', 12n),
