@@ -28,11 +28,11 @@ export const noEndSession = {
 } as const satisfies Ability;
 
 /** Two nodes cannot be written in one step without a transaction, and the client's cannot be trusted. */
-const noFloor: FloorPreview = {
+export const noFloor = {
   can: false,
   reason: 'ZooKeeper writes no fence floor: it could not be raised in the step that deletes',
   remedy: 'leave --fence-floor out and tell the resource yourself',
-};
+} as const satisfies FloorPreview;
 
 /** Why a release is out of the question, or undefined. */
 export function impossible(

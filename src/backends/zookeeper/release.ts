@@ -20,7 +20,7 @@ import type { NodeStat, Session } from '../../clients/zookeeper/session.ts';
 import { readIdentity, type NodeIdentity } from './identity.ts';
 import { look, namesBefore, type Look } from './look.ts';
 import { changed, gone, lost, nothingSent, refusal, type Refusal } from './outcomes.ts';
-import { impossible } from './preview.ts';
+import { impossible, noFloor } from './preview.ts';
 import type { ZooKeeperConventions } from './recognise.ts';
 
 export interface ReleaseWorld {
@@ -47,6 +47,7 @@ export async function releaseNode(
 ): Promise<ReleaseResult> {
   const no = impossible(conventions, seen, how);
   if (no !== undefined) return refusal(no.reason, no);
+  if (how.fenceFloor !== undefined) return refusal(noFloor.reason, noFloor);
   if (seen.identity === undefined) return refusal('there is no node to release', {});
   const grant = readIdentity(seen.identity);
   const session = await open();
