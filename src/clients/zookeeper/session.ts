@@ -5,7 +5,7 @@
  * up long ago.
  */
 import type { Socket } from 'node:net';
-import { PermissionError, TargetError, UsageError } from '../../domain/errors.ts';
+import { PermissionError, TargetError } from '../../domain/errors.ts';
 import { displayTarget, type Endpoint, type Target } from '../../domain/target.ts';
 import { toFencepostError } from './errors.ts';
 import { reachableEndpoints } from './reachable.ts';
@@ -69,9 +69,8 @@ export interface ConnectOptions {
 
 /**
  * Opens a session.
- * @throws {TargetError} no server reachable, or reachable but serving nobody (no quorum)
+ * @throws {TargetError} no server reachable, or reachable but serving nobody (no quorum); no chroot
  * @throws {PermissionError} digest refused
- * @throws {UsageError} the chroot does not exist
  */
 export async function openSession(target: Target, options: ConnectOptions): Promise<Session> {
   const reachable = await reachableEndpoints(target, options.connectTimeoutMs);
@@ -133,7 +132,7 @@ export class Session {
     await this.#connected();
     if (this.#chroot !== '' && (await this.exists('/')) === undefined) {
       await this.close();
-      throw new UsageError(
+      throw new TargetError(
         `chroot "${this.#chroot}" does not exist on ${displayTarget({ ...this.#target, path: '' })}`,
         {
           code: 'no-chroot',

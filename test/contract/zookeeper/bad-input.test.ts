@@ -94,11 +94,13 @@ describe('nodes that an ACL hides', () => {
   });
 });
 
-test('a chroot that is not there is bad input, told in one sentence, not an empty list', async () => {
+test('a chroot that is not there is told in one sentence with exit code 4, not an empty list', async () => {
   const [host] = lab.target.split('?');
   const ran = await fencepost(['ls', '--target', `${host ?? ''}/nope`]);
-  expect([ran.code, ran.stdout]).toEqual([2, '']);
-  expect(ran.stderr).toContain('/nope');
+  expect([ran.code, ran.stdout]).toEqual([4, '']);
+  expect(ran.stderr).toBe(
+    `fencepost: chroot "/nope" does not exist on ${host ?? ''}\n  leave the path out of the target, or create the node first\n`,
+  );
 });
 
 test('names below a chroot are those that its users know', async () => {
