@@ -46,6 +46,8 @@ export interface CellPlan {
   readonly leaseMs: number;
   readonly granularityMs: number;
   readonly workers: readonly string[];
+  /** The user's own worker program, as the scenario says it. */
+  readonly workerCommand?: readonly string[];
   readonly steps: readonly PlannedStep[];
   readonly invariants: readonly string[];
   readonly controls: readonly PlannedControl[];
@@ -78,6 +80,7 @@ export function planCell(
     leaseMs: scenario.lock.leaseMs,
     granularityMs: protocol.expiryGranularityMs,
     workers: scenario.workers,
+    ...(scenario.worker === undefined ? {} : { workerCommand: scenario.worker.command }),
     steps: scenario.steps.map((step) => planStep(step, leaseMs, findFault)),
     invariants: [...scenario.invariants, ...scenario.reportOnly].map((spec) => {
       const bound = spec.within === undefined ? '' : ` within ${formatSpan(spec.within)}`;

@@ -2,6 +2,7 @@
  * Scenario files: text in, a validated `Scenario` out, or one error that tells everything wrong
  * with its line and column. Strict: what is not known is refused, with the nearest known name.
  */
+import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { InvariantSpec, Scenario } from '../domain/scenario.ts';
 import type { Verdict } from '../domain/verdict.ts';
@@ -51,6 +52,7 @@ const fileShape = z.strictObject({
     accept: z.enum(['greater', 'greater-or-equal', 'any']).optional(),
   }),
   workers: z.array(workerName).min(1).max(64),
+  worker: z.strictObject({ command: z.tuple([z.string().min(1)], z.string()) }).optional(),
   limits: z
     .strictObject({ run: durationShape.optional(), fault: durationShape.optional() })
     .optional(),
@@ -67,7 +69,7 @@ type File = z.output<typeof fileShape>;
 
 /**
  * Parses and validates the text of a scenario file.
- * @param file as it shall be named in errors
+ * @param file its path, as errors shall name it; a worker of its own runs in its folder
  * @throws {InputFileError} with every error found, each with line and column
  */
 export function parseScenario(text: string, file: string, known: InvariantNames): Scenario {
@@ -93,11 +95,11 @@ export function parseScenario(text: string, file: string, known: InvariantNames)
   const reportOnly = parseInvariants(parsed['report-only'] ?? [], 'report-only', known, problems);
   checkExpectations(parsed, [...invariants, ...reportOnly], problems);
   if (problems.length > 0) return stop();
-  return assemble(parsed, steps, invariants, reportOnly);
+  return assemble({ ...parsed, folder: dirname(file) }, steps, invariants, reportOnly);
 }
 
 function assemble(
-  file: File,
+  file: File & { readonly folder: string },
   steps: Scenario['steps'],
   invariants: readonly InvariantSpec[],
   reportOnly: readonly InvariantSpec[],
@@ -115,6 +117,8 @@ function assemble(
     },
     resource: { kind: resource.kind, accept: resource.accept ?? 'greater-or-equal' },
     workers,
+    worker:
+      file.worker === undefined ? undefined : { command: file.worker.command, folder: file.folder },
     limits: { runMs: limits?.run ?? 60_000, faultMs: limits?.fault ?? 30_000 },
     steps,
     invariants,

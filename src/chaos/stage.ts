@@ -19,7 +19,8 @@ import type { Undoing } from './undoing.ts';
 import { createWorkerPool } from './worker-pool.ts';
 import { workerProtocolVersion, type InitMessage } from './worker-protocol.ts';
 import { startWorkerProxies } from './worker-proxies.ts';
-import type { WorkerPool } from './worker.ts';
+import { requireHonoured } from './worker-demands.ts';
+import type { WorkerCommand, WorkerPool } from './worker.ts';
 
 export interface Stage {
   readonly recorder: Recorder;
@@ -39,7 +40,10 @@ const pingTimeoutMs = 5000;
 export const heartbeatEveryMs = 50;
 const watchEvery = { share: 80, leastMs: 10, mostMs: 100 } as const;
 
-/** @throws {TargetError} when service or resource cannot be reached, or a worker does not start */
+/**
+ * @throws {TargetError} when service or resource cannot be reached, or a worker does not start
+ * @throws {UsageError} before anything is touched: the user's worker cannot do what a step needs
+ */
 export async function setUpStage(
   request: ArmRequest,
   context: ArmContext,
@@ -49,6 +53,7 @@ export async function setUpStage(
   // Random: runs never share a key, also with what an earlier one left.
   const prefix = `fencepost-run-${randomBytes(5).toString('hex')}`;
   const lock = `${prefix}/${scenario.lock.name}`;
+  await askWorker(request, context, undoing, lock);
   const observer = await openObserver(request, prefix, undoing);
   const notes = await steadyState(request, observer, `${prefix}/steady-state`);
   const resource = await openResource(request, undoing);
@@ -179,6 +184,38 @@ async function openResource(request: ArmRequest, undoing: Undoing): Promise<Reso
   return server;
 }
 
+/** The resource is not there yet: a worker that connects to it early finds its proxy. */
+const noResource = { host: '127.0.0.1', port: 9 };
+
+/** Starts a user's own worker once to learn what it honours, and ends it. */
+async function askWorker(
+  request: ArmRequest,
+  context: ArmContext,
+  undoing: Undoing,
+  lock: string,
+): Promise<void> {
+  const { scenario, protocol, target } = request;
+  if (scenario.worker === undefined) return;
+  const id = scenario.workers[0] ?? 'worker';
+  const origin = process.hrtime.bigint();
+  const proxies = await startWorkerProxies(id, target, protocol, noResource, origin);
+  undoing.push('proxies of the asked worker', () => proxies.close());
+  const pool = createWorkerPool();
+  const init = initMessage(id, request, lock, proxies.serviceUrl, proxies.resource.endpoint);
+  const { ready } = await pool.start(init, commandOf(scenario), readyTimeoutMs, (group) => {
+    undoing.announce(`asked worker (pid ${group.pid})`, { type: 'kill-group', group }, () =>
+      pool.close(),
+    );
+    context.adopt(group);
+  });
+  await pool.close();
+  requireHonoured(scenario, protocol, ready.honours);
+}
+
+function commandOf({ worker }: ArmRequest['scenario']): WorkerCommand {
+  return worker === undefined ? {} : { argv: worker.command, folder: worker.folder };
+}
+
 interface World {
   readonly request: ArmRequest;
   readonly context: ArmContext;
@@ -198,7 +235,7 @@ async function startActor(id: string, world: World): Promise<Actor> {
   undoing.push(`proxies of ${id}`, () => proxies.close());
   const handle = await pool.start(
     initMessage(id, request, lock, proxies.serviceUrl, proxies.resource.endpoint),
-    {},
+    commandOf(scenario),
     readyTimeoutMs,
     (group) => {
       undoing.announce(`worker ${id} (pid ${group.pid})`, { type: 'kill-group', group }, () =>

@@ -54,6 +54,8 @@ async function start(init: InitMessage): Promise<void> {
     honours: [
       ...parkPoints,
       ...businessActions,
+      'renew',
+      'confirm',
       'renew-timer',
       'mutation',
       'self-check',

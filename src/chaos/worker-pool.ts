@@ -43,6 +43,7 @@ function spawnWorker(init: InitMessage, command: WorkerCommand): WorkerProcess {
   const child = spawn(program, args, {
     detached: true,
     stdio: 'pipe',
+    cwd: command.folder,
     env: { ...process.env, ...command.env },
   });
   return new WorkerProcess(init.workerId, program, child);

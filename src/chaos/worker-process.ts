@@ -1,6 +1,6 @@
 /** One running worker process: its messages in, operations out, signals to its group, its end. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { FencepostError, TargetError } from '../domain/errors.ts';
+import { FencepostError, TargetError, UsageError } from '../domain/errors.ts';
 import { LineSplitter } from '../domain/line-splitter.ts';
 import { stringToText } from '../domain/text.ts';
 import {
@@ -77,14 +77,14 @@ export class WorkerProcess implements WorkerHandle {
     return this.#group;
   }
 
-  /** Waits for the process and notes who it is. @throws {FencepostError} `worker-not-started` */
+  /** Waits for the process and notes who it is. @throws {UsageError} `worker-not-started` */
   async identify(): Promise<ProcessIdentity> {
     try {
       await this.#spawned;
     } catch (cause) {
-      throw new FencepostError(`worker ${this.id} did not start: ${this.#program}`, {
+      throw new UsageError(`worker ${this.id} did not start: ${this.#program}`, {
         code: 'worker-not-started',
-        hint: 'check that the worker command can be run from this folder',
+        hint: 'check that the worker command can be run in the folder of the scenario file',
         cause,
         definite: true,
       });

@@ -124,7 +124,7 @@ const readyMessage = z.object({
   pid: z.int().positive(),
   /**
    * What this worker really does when told: park points by name, business actions by name,
-   * `renew-timer`, `mutation`, `fence`, `self-check`. A scenario that needs more is refused.
+   * `renew`, `confirm`, `renew-timer`, `mutation`, `fence`, `self-check`. A scenario that needs more is refused.
    */
   honours: z.array(z.string()),
 });

@@ -17,6 +17,8 @@ import type {
 export interface WorkerCommand {
   /** Program and arguments of a user's own worker; undefined: the default worker. */
   readonly argv?: readonly [string, ...string[]];
+  /** Where it runs; undefined: where this program runs. */
+  readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 

@@ -84,6 +84,13 @@ export interface ControlSpec {
   readonly expect: Readonly<Record<string, Verdict>>;
 }
 
+/** A user's own program that speaks the worker protocol. */
+export interface WorkerProgram {
+  readonly command: readonly [string, ...string[]];
+  /** Folder of the scenario file: the program runs there, so its relative paths start there. */
+  readonly folder: string;
+}
+
 export interface Scenario {
   readonly name: string;
   readonly title: string;
@@ -96,6 +103,8 @@ export interface Scenario {
   };
   readonly resource: { readonly kind: ResourceKind; readonly accept: AcceptRule };
   readonly workers: readonly string[];
+  /** What every worker runs; undefined: the worker that comes with this program. */
+  readonly worker: WorkerProgram | undefined;
   readonly limits: { readonly runMs: number; readonly faultMs: number };
   readonly steps: readonly Step[];
   readonly invariants: readonly InvariantSpec[];

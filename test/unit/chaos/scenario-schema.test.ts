@@ -56,6 +56,12 @@ describe('a scenario file', () => {
     expect(steps[3]).toMatchObject({ cause: 'expired', within: { leaseFactor: 2, addMs: 0 } });
   });
 
+  test('takes a worker of the user, which runs in the folder of the file', () => {
+    const text = `${small}worker: { command: [python3, my_worker.py] }\n`;
+    const { worker } = parseScenario(text, 'mine/s.yaml', known);
+    expect(worker).toEqual({ command: ['python3', 'my_worker.py'], folder: 'mine' });
+  });
+
   test('keeps levels, bounds and options of its invariants', () => {
     const { invariants } = parse(classic);
     expect(invariants).toContainEqual({
