@@ -183,7 +183,7 @@ class Run {
     let site: Site | undefined;
     try {
       signal.throwIfAborted();
-      site = await driver.open(cell.column.kind, signal);
+      site = await driver.open(cell.column.kind, cell.protocol.replicas ?? 0, signal);
       return await this.#onSite(cell, site);
     } catch (error) {
       return this.#notRun(cell, site, error);

@@ -140,6 +140,8 @@ export interface LockProtocol {
   readonly expiryGranularityMs: number;
   /** Codes after which the server surely did nothing. */
   readonly definiteCodes: readonly string[];
+  /** Replicas of the server that it cannot do without. Default: none. */
+  readonly replicas?: number;
   /** Each mutation role: a broken variant exists, or why the layout rules it out. */
   readonly mutations: Readonly<Record<MutationRole, 'variant' | { readonly prevented: string }>>;
   /** How it looks on the wire. Without it lost replies and requests cannot be aimed at it. */

@@ -2,14 +2,14 @@
  * What the Redis protocols share: running a script as one request, and telling lock requests apart on the wire.
  */
 import type { Reply, WireFormat, WireRequest } from './protocol.ts';
-import { items, type RedisArgument, type RedisLink, type RedisValue } from './redis-link.ts';
+import { items, type RedisArgument, type RedisSender, type RedisValue } from './redis-link.ts';
 
 /** A script's answer: its first word and the rest. */
 export type ScriptReply = Reply<{ readonly word: string; readonly rest: readonly RedisValue[] }>;
 
 /** EVAL with the whole text: never NOSCRIPT, never a second request. */
 export async function runScript(
-  link: RedisLink,
+  link: Pick<RedisSender, 'send'>,
   script: string,
   keys: readonly string[],
   args: readonly RedisArgument[],

@@ -21,7 +21,7 @@ import { observeRedisFenced } from './redis-fenced-observer.ts';
 import {
   openRedisLink,
   redisDefiniteCodes,
-  type RedisLink,
+  type RedisSender,
   type RedisValue,
 } from './redis-link.ts';
 
@@ -43,17 +43,22 @@ export const redisFenced: LockProtocol = {
   },
   wire: redisWire,
   async connect(context) {
-    return new FencedClient(await openRedisLink(context), context);
+    return fencedClient(await openRedisLink(context), context);
   },
   observe: observeRedisFenced,
 };
 
+/** The fenced client on a connection of the caller's. */
+export function fencedClient(link: RedisSender, context: ProtocolContext): LockClient {
+  return new FencedClient(link, context);
+}
+
 class FencedClient implements LockClient {
-  readonly #link: RedisLink;
+  readonly #link: RedisSender;
   readonly #mutation: MutationRole | undefined;
   readonly #random: () => number;
 
-  constructor(link: RedisLink, context: ProtocolContext) {
+  constructor(link: RedisSender, context: ProtocolContext) {
     this.#link = link;
     this.#mutation = context.mutation;
     this.#random = context.random ?? Math.random;

@@ -19,11 +19,20 @@ export function items(value: RedisValue): readonly RedisValue[] {
 }
 
 export type RedisArgument = string | number | Uint8Array;
+type Command = readonly [string, ...RedisArgument[]];
 
-export interface RedisLink {
+export interface RedisSender {
   /** Sends one command. Never rejects: what went wrong is the outcome. */
-  send(...command: readonly [string, ...RedisArgument[]]): Promise<Reply<{ value: RedisValue }>>;
+  send(...command: Command): Promise<Reply<{ value: RedisValue }>>;
   close(): void;
+}
+
+export interface RedisLink extends RedisSender {
+  /**
+   * The connection that there is now, for commands whose meaning hangs on it (WAIT). Once it is
+   * lost, nothing is sent any more: `fail` with `connect-failed`.
+   */
+  pin(): Promise<Pick<RedisSender, 'send'>>;
 }
 
 /**
@@ -126,10 +135,27 @@ class Link implements RedisLink {
     }
   }
 
-  async send(
-    ...[name, ...args]: readonly [string, ...RedisArgument[]]
-  ): Promise<Reply<{ value: RedisValue }>> {
+  async send(...command: Command): Promise<Reply<{ value: RedisValue }>> {
+    return this.#sendOn(await this.connect(), command);
+  }
+
+  async pin(): Promise<Pick<RedisSender, 'send'>> {
     const redis = await this.connect();
+    return {
+      send: async (...command) =>
+        this.#sendOn(
+          redis instanceof Redis && redis !== this.#connection
+            ? new Error('the connection that this must go on was lost')
+            : redis,
+          command,
+        ),
+    };
+  }
+
+  async #sendOn(
+    redis: Redis | Error,
+    [name, ...args]: Command,
+  ): Promise<Reply<{ value: RedisValue }>> {
     if (!(redis instanceof Redis)) {
       return { outcome: 'fail', code: 'connect-failed', detail: stringToText(redis.message) };
     }

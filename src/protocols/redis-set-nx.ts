@@ -20,7 +20,13 @@ import type {
 } from './protocol.ts';
 import { pollWhileBusy } from './poll.ts';
 import { redisWire, refused, runScript, ttlOf } from './redis-client.ts';
-import { items, openRedisLink, redisDefiniteCodes, type RedisLink } from './redis-link.ts';
+import {
+  items,
+  openRedisLink,
+  redisDefiniteCodes,
+  type RedisLink,
+  type RedisSender,
+} from './redis-link.ts';
 import { clientAddresses, LockTrack, read, serverTime, unlinkByPrefix } from './redis-observer.ts';
 
 const noFence = { prevented: 'the layout has no fence at all' } as const;
@@ -43,12 +49,17 @@ export const redisSetNx: LockProtocol = {
   },
   wire: redisWire,
   async connect(context) {
-    return new SetNxClient(await openRedisLink(context), context);
+    return setNxClient(await openRedisLink(context), context);
   },
   async observe(context) {
     return new SetNxObserver(await openRedisLink(context));
   },
 };
+
+/** The plain client on a connection of the caller's. */
+export function setNxClient(link: RedisSender, context: ProtocolContext): LockClient {
+  return new SetNxClient(link, context);
+}
 
 const confirmScript = `-- fencepost:confirm
 -- KEYS: lock. ARGV: owner. Returns {'ok', pttl} or {'not-owner'}.
@@ -84,11 +95,11 @@ return {tostring(t[1] * 1000 + math.floor(t[2] / 1000)), owner, redis.call('PTTL
 };
 
 class SetNxClient implements LockClient {
-  readonly #link: RedisLink;
+  readonly #link: RedisSender;
   readonly #mutation: MutationRole | undefined;
   readonly #random: () => number;
 
-  constructor(link: RedisLink, context: ProtocolContext) {
+  constructor(link: RedisSender, context: ProtocolContext) {
     this.#link = link;
     this.#mutation = context.mutation;
     this.#random = context.random ?? Math.random;

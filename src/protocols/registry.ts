@@ -22,6 +22,16 @@ const protocols: Readonly<Record<string, Entry>> = {
     fenced: false,
     load: async () => (await import('./redis-set-nx.ts')).redisSetNx,
   },
+  'redis-wait-fenced': {
+    targets: ['redis'],
+    fenced: true,
+    load: async () => (await import('./redis-wait.ts')).redisWaitFenced,
+  },
+  'redis-wait': {
+    targets: ['redis'],
+    fenced: false,
+    load: async () => (await import('./redis-wait.ts')).redisWait,
+  },
   'etcd-lease': {
     targets: ['etcd'],
     fenced: true,

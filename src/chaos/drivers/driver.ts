@@ -14,6 +14,9 @@ export interface Site {
 }
 
 export interface Driver {
-  /** @throws {TargetError} when the servers cannot be started */
-  open(kind: BackendKind, signal: AbortSignal): Promise<Site>;
+  /**
+   * @param replicas of the server that the run needs; a live target has those that it has
+   * @throws {TargetError} when the servers cannot be started
+   */
+  open(kind: BackendKind, replicas: number, signal: AbortSignal): Promise<Site>;
 }

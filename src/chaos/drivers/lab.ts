@@ -2,8 +2,12 @@
 import { UsageError } from '../../domain/errors.ts';
 import { parseTarget, type BackendKind } from '../../domain/target.ts';
 import type { LabSystem } from '../../lab/lab.ts';
+import { defaultMembers } from '../../lab/lab-spec.ts';
 import { startLab } from '../../lab/start-lab.ts';
 import type { Driver } from './driver.ts';
+
+/** A primary and its replicas. */
+const membersWithReplicas = 3;
 
 /** Systems that the lab starts, by kind of target. */
 const systems: Readonly<Partial<Record<BackendKind, LabSystem>>> = {
@@ -15,7 +19,7 @@ const systems: Readonly<Partial<Record<BackendKind, LabSystem>>> = {
 /** @param env tells where servers and records are */
 export function labDriver(env: Readonly<Record<string, string | undefined>>): Driver {
   return {
-    async open(kind, signal) {
+    async open(kind, replicas, signal) {
       const system = systems[kind];
       if (system === undefined) {
         throw new UsageError(`the lab cannot start a ${kind}`, {
@@ -24,7 +28,8 @@ export function labDriver(env: Readonly<Record<string, string | undefined>>): Dr
           definite: true,
         });
       }
-      const lab = await startLab({ system, members: 1, tls: false, options: {} }, { env, signal });
+      const members = replicas > 0 ? membersWithReplicas : defaultMembers(system);
+      const lab = await startLab({ system, members, tls: false, options: {} }, { env, signal });
       return {
         target: parseTarget(lab.target),
         throwaway: true,
