@@ -29,6 +29,8 @@ export interface LockQuery {
   readonly conventions: readonly ConventionId[] | undefined;
   /** Upper bound of keys or nodes read per second; undefined for no limit. */
   readonly ratePerSecond: number | undefined;
+  /** Nobody looks at the leases: where they cost requests of their own they may be left unknown. */
+  readonly withoutLeases?: boolean;
 }
 
 /** Counters of one listing, updated while it streams. */

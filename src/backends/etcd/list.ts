@@ -11,7 +11,7 @@ import type { EtcdKey, EtcdRecord } from '../../conventions/convention.ts';
 import type { ListTally, LockQuery } from '../backend.ts';
 import { ahead } from '../streams.ts';
 import { Grouper } from './groups.ts';
-import { LeaseMemory } from './leases.ts';
+import { LeaseMemory, type LeaseState } from './leases.ts';
 import { pacer } from './pause.ts';
 import { prefixRange, readRange, type KeyRange, type RangePage } from './range.ts';
 import { isLock, recognise, type EtcdConventions, type Recognised } from './recognise.ts';
@@ -40,7 +40,7 @@ export async function* listLocks(
     consistentPages(link, range, query, tally, signal),
     pacer(query.ratePerSecond, signal),
   );
-  const leases = new LeaseMemory(link, signal);
+  const leases = query.withoutLeases === true ? undefined : new LeaseMemory(link, signal);
   const what = head === '' ? 'every key' : `keys that begin with ${bytesToText(textToBytes(head))}`;
   try {
     for await (const page of ahead(pages)) {
@@ -101,6 +101,8 @@ export function literalHead(pattern: Text | undefined): string {
   return /^[^*?[\\]*/.exec(pattern ?? '')?.[0] ?? '';
 }
 
+const noStates: ReadonlyMap<bigint, LeaseState> = new Map();
+
 interface Candidate {
   readonly record: EtcdRecord;
   readonly recognised: Recognised | undefined;
@@ -141,13 +143,14 @@ function singly(record: EtcdRecord, recognised: Recognised | undefined): readonl
 }
 
 async function* described(
-  leases: LeaseMemory,
+  leases: LeaseMemory | undefined,
   context: SnapshotContext,
   candidates: readonly Candidate[],
 ): AsyncGenerator<readonly LockSnapshot[]> {
   for (let at = 0; at < candidates.length; at += batchSize) {
     const batch = candidates.slice(at, at + batchSize);
-    const states = await leases.read(batch.flatMap(({ record }) => holderOf(record)?.lease ?? []));
+    const holders = batch.flatMap(({ record }) => holderOf(record)?.lease ?? []);
+    const states = (await leases?.read(holders)) ?? noStates;
     yield batch.map(({ record, recognised }) => toSnapshot(context, record, recognised, states));
   }
 }

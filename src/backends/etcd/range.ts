@@ -30,8 +30,14 @@ export interface RangePage extends Answer {
 /** Every key: etcd's own way to write it. */
 export const everyKey: KeyRange = { from: Uint8Array.of(0), end: Uint8Array.of(0) };
 
-/** Longer pages gained little time and held many more keys in memory (10,000: 210 MB in all). */
-const longestPage = 1000;
+/** So that the first rows come at once. */
+const firstPage = 500;
+/**
+ * For each page the server walks the names of the whole rest of the range: with short ones that is
+ * most of its work (100,000 keys: pages of 1,000 took 4.3 s, of 5,000 3.0 s). Longer pages gained
+ * nothing more and took more memory.
+ */
+const longestPage = 5000;
 /** Sizes of an answer between which the page stays as it is. */
 const pageBytes = { small: 1_000_000, large: 4_000_000 } as const;
 /** No lock writes more; of a longer value only the beginning is kept. */
@@ -75,7 +81,7 @@ export async function* readRange(
 ): AsyncGenerator<RangePage> {
   const most = Math.min(how.pageLimit ?? longestPage, longestPage);
   let from = range.from;
-  let limit = most;
+  let limit = Math.min(firstPage, most);
   let revision = how.revision;
   for (;;) {
     const page = await readPage(link, { from, end: range.end }, revision, limit, how.signal);

@@ -77,6 +77,7 @@ function queryOf(pattern: string | undefined, options: ListOptions): LockQuery {
     all: options.all ?? false,
     conventions: options.convention,
     ratePerSecond: options.rate,
+    withoutLeases: options.output === 'name',
   };
 }
 
