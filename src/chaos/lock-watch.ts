@@ -175,7 +175,7 @@ export class LockWatch {
       source: 'service',
       fact: 'lock-state',
       lock,
-      witness: 'record',
+      witness: (state.kind === 'absent' ? state.partial : undefined) ?? 'record',
       ...(state.kind === 'absent'
         ? { absent: true }
         : {

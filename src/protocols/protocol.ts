@@ -67,7 +67,11 @@ export interface ObservedGrant {
 }
 
 export type ObservedState =
-  | { readonly kind: 'absent' }
+  | {
+      readonly kind: 'absent';
+      /** Independent servers: who has it on too few of them, one sentence. */
+      readonly partial?: string;
+    }
   | {
       readonly kind: 'held';
       readonly owner: OwnerToken;

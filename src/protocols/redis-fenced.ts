@@ -17,13 +17,9 @@ import type {
 import { pollWhileBusy } from './poll.ts';
 import { redisWire, refused, runScript, ttlOf } from './redis-client.ts';
 import * as scripts from './redis-fenced-scripts.ts';
+import { toFence } from './redis-fenced-history.ts';
 import { observeRedisFenced } from './redis-fenced-observer.ts';
-import {
-  openRedisLink,
-  redisDefiniteCodes,
-  type RedisSender,
-  type RedisValue,
-} from './redis-link.ts';
+import { openRedisLink, redisDefiniteCodes, type RedisSender } from './redis-link.ts';
 
 export const redisFenced: LockProtocol = {
   id: 'redis-fenced',
@@ -95,7 +91,7 @@ class FencedClient implements LockClient {
     const reply = await runScript(this.#link, script, keysOf(lock), args);
     if (reply.outcome !== 'ok') return reply;
     if (reply.word !== 'ok') return refused(reply);
-    const fence = fenceOf(reply.rest[0]);
+    const fence = toFence(reply.rest[0]);
     const grantedTtlMs = ttlOf(reply.rest[1]);
     if (fence === undefined) return badRecord();
     return {
@@ -159,10 +155,6 @@ function keysOf(lock: string): readonly string[] {
 
 function grantArgs(grant: Grant): readonly (Uint8Array | string)[] {
   return [textToBytes(grant.owner), String(grant.fence ?? '')];
-}
-
-function fenceOf(value: RedisValue): bigint | undefined {
-  return typeof value === 'string' && /^\d+$/.test(value) ? BigInt(value) : undefined;
 }
 
 function badRecord(): Reply<never> {

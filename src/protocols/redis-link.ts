@@ -5,7 +5,7 @@
  */
 import { Redis, type RedisOptions } from 'ioredis';
 import { PermissionError, TargetError, UsageError } from '../domain/errors.ts';
-import { displayTarget, type Target } from '../domain/target.ts';
+import { displayTarget, type Endpoint, type Target } from '../domain/target.ts';
 import { bytesToText, stringToText, type Text } from '../domain/text.ts';
 import type { Reply } from './protocol.ts';
 import { tlsOptions } from './tls-options.ts';
@@ -59,7 +59,7 @@ export const redisDefiniteCodes = [
   'NOREPLICAS',
 ] as const;
 
-interface LinkOptions {
+export interface LinkOptions {
   readonly target: Target;
   readonly requestTimeoutMs: number;
   readonly clientName: string;
@@ -79,24 +79,35 @@ export async function openRedisLink(options: LinkOptions): Promise<RedisLink> {
       definite: true,
     });
   }
+  const link = serverLink(options, target.endpoints[0]);
+  const failure = await link.open();
+  if (failure === undefined) return link;
+  throw failure;
+}
+
+/** A link to one server that need not answer yet. */
+export interface ServerLink extends RedisLink {
+  /** Connects and signs in; what went wrong is the answer. */
+  open(): Promise<TargetError | PermissionError | undefined>;
+}
+
+/**
+ * A link to one server of a target; nothing is sent before it is used.
+ * @throws {UsageError} `protocol-target` when the target names no database number
+ */
+export function serverLink(options: LinkOptions, endpoint: Endpoint): ServerLink {
+  const { target } = options;
   if (!/^\d{0,5}$/.test(target.path)) {
     throw new UsageError(`${displayTarget(target)} names no database number`, {
       code: 'protocol-target',
-      hint: 'write redis://host:port/0',
+      hint: 'write the number behind the hosts, such as redis://host:port/0',
       definite: true,
     });
   }
-  const link = new Link(options);
-  const opened = await link.connect();
-  if (opened instanceof Redis) return link;
-  const message = `cannot connect to ${displayTarget(target)}: ${stringToText(opened.message)}`;
-  const refused = /^(NOAUTH|WRONGPASS|NOPERM)/.test(opened.message);
-  throw refused
-    ? new PermissionError(message, { code: 'target-refused', cause: opened, definite: true })
-    : new TargetError(message, { code: 'target-unreachable', cause: opened, definite: true });
+  return new Link({ ...options, target: { ...target, kind: 'redis', endpoints: [endpoint] } });
 }
 
-class Link implements RedisLink {
+class Link implements ServerLink {
   readonly #options: LinkOptions;
   #connection: Redis | undefined;
   #connecting: Promise<Redis | Error> | undefined;
@@ -104,6 +115,17 @@ class Link implements RedisLink {
 
   constructor(options: LinkOptions) {
     this.#options = options;
+  }
+
+  async open(): Promise<TargetError | PermissionError | undefined> {
+    const opened = await this.connect();
+    if (opened instanceof Redis) return undefined;
+    const display = displayTarget(this.#options.target);
+    const message = `cannot connect to ${display}: ${stringToText(opened.message)}`;
+    const refused = /^(NOAUTH|WRONGPASS|NOPERM)/.test(opened.message);
+    return refused
+      ? new PermissionError(message, { code: 'target-refused', cause: opened, definite: true })
+      : new TargetError(message, { code: 'target-unreachable', cause: opened, definite: true });
   }
 
   /** A renewal and an operation may both find the connection gone: they share the new one. */

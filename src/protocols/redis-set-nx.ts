@@ -19,6 +19,7 @@ import type {
   Reply,
 } from './protocol.ts';
 import { pollWhileBusy } from './poll.ts';
+import * as scripts from './redis-string-scripts.ts';
 import { redisWire, refused, runScript, ttlOf } from './redis-client.ts';
 import {
   items,
@@ -61,39 +62,6 @@ export function setNxClient(link: RedisSender, context: ProtocolContext): LockCl
   return new SetNxClient(link, context);
 }
 
-const confirmScript = `-- fencepost:confirm
--- KEYS: lock. ARGV: owner. Returns {'ok', pttl} or {'not-owner'}.
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'not-owner'} end
-return {'ok', redis.call('PTTL', KEYS[1])}`;
-
-const ownerCheck = `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'not-owner'} end`;
-const existenceCheck = `if not redis.call('GET', KEYS[1]) then return {'not-owner'} end`;
-
-const renewScript = (check: string, extend: string): string => `-- fencepost:renew
--- KEYS: lock. ARGV: owner, leaseMs. Returns {'ok', pttl} or {'not-owner'}. Never creates the key.
-${check}
-${extend}
-return {'ok', redis.call('PTTL', KEYS[1])}`;
-
-const releaseScript = (check: string): string => `-- fencepost:release
--- KEYS: lock. ARGV: owner. Returns {'ok'} or {'not-owner'}.
-${check}
-redis.call('DEL', KEYS[1])
-return {'ok'}`;
-
-const scripts = {
-  renew: renewScript(ownerCheck, `redis.call('PEXPIRE', KEYS[1], ARGV[2])`),
-  renewAnyone: renewScript(existenceCheck, `redis.call('PEXPIRE', KEYS[1], ARGV[2])`),
-  renewDroppingTtl: renewScript(ownerCheck, `redis.call('SET', KEYS[1], ARGV[1])`),
-  release: releaseScript(ownerCheck),
-  releaseAnyone: releaseScript(existenceCheck),
-  observe: `-- fencepost:observe
--- KEYS: lock. Returns {now in epoch ms, owner, pttl}; no owner: absent.
-local owner = redis.call('GET', KEYS[1])
-local t = redis.call('TIME')
-return {tostring(t[1] * 1000 + math.floor(t[2] / 1000)), owner, redis.call('PTTL', KEYS[1])}`,
-};
-
 class SetNxClient implements LockClient {
   readonly #link: RedisSender;
   readonly #mutation: MutationRole | undefined;
@@ -121,7 +89,7 @@ class SetNxClient implements LockClient {
 
   async confirm({ lock, owner }: AcquireRequest): Promise<Reply<{ grant: Grant }>> {
     const sentNs = process.hrtime.bigint();
-    const reply = await runScript(this.#link, confirmScript, [lock], [textToBytes(owner)]);
+    const reply = await runScript(this.#link, scripts.confirm, [lock], [textToBytes(owner)]);
     if (reply.outcome !== 'ok') return reply;
     if (reply.word !== 'ok') return refused(reply);
     return { outcome: 'ok', grant: grantOf(lock, owner, ttlOf(reply.rest[0]), sentNs) };
@@ -148,7 +116,7 @@ class SetNxClient implements LockClient {
     let script = scripts.release;
     if (this.#mutation === 'release-without-owner-check') script = scripts.releaseAnyone;
     if (this.#mutation === 'check-then-delete') {
-      const mine = await runScript(this.#link, confirmScript, [lock], args);
+      const mine = await runScript(this.#link, scripts.confirm, [lock], args);
       if (mine.outcome !== 'ok') return mine;
       if (mine.word !== 'ok') return refused(mine);
       script = scripts.releaseAnyone;

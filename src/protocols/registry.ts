@@ -32,6 +32,16 @@ const protocols: Readonly<Record<string, Entry>> = {
     fenced: false,
     load: async () => (await import('./redis-wait.ts')).redisWait,
   },
+  'redlock-fenced': {
+    targets: ['redlock'],
+    fenced: true,
+    load: async () => (await import('./redlock.ts')).redlockFenced,
+  },
+  'redlock-plain': {
+    targets: ['redlock'],
+    fenced: false,
+    load: async () => (await import('./redlock.ts')).redlockPlain,
+  },
   'etcd-lease': {
     targets: ['etcd'],
     fenced: true,

@@ -46,7 +46,7 @@ const damages: Readonly<
     const second = await take(a, lock, stage.owner('b'));
     expect(second.fence).toBe(first.fence);
   },
-  'fence-outside-the-atomic-step': async (stage, facts) => {
+  'fence-outside-the-atomic-step': async (stage) => {
     const role = 'fence-outside-the-atomic-step';
     const [holder, slow, quick] = [
       await stage.contender(role),
@@ -55,8 +55,8 @@ const damages: Readonly<
     ];
     const lock = stage.lock();
     const first = await take(holder, lock, stage.owner('h'));
-    const late = take(slow, lock, stage.owner('slow'), facts.leaseMs, 20_000);
-    const sent = () => slow.proxy.counters('to-server').framesIn;
+    const late = take(slow, lock, stage.owner('slow'), longLeaseMs, 20_000);
+    const sent = () => slow.proxy.framesToServer();
     const atStart = sent();
     await until('the slow one has its number and polls', () => sent() > atStart + 1);
     // Its next try travels for a while: time enough for a release and another's grant.

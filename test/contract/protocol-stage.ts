@@ -6,9 +6,9 @@ import type {
   MutationRole,
   ObservedState,
 } from '../../src/protocols/protocol.ts';
-import type { WorkerProxy } from '../../src/chaos/proxy.ts';
 import type { OwnerToken } from '../../src/domain/holder.ts';
 import type { LabHandle } from '../helpers/servers.ts';
+import type { ProxyGroup } from './proxy-group.ts';
 
 export interface ProtocolFacts {
   /** Protocol id. */
@@ -22,13 +22,19 @@ export interface ProtocolFacts {
   readonly releaseIsSeenAs: 'released' | 'removed-early' | 'session-ended';
   /** How the observer sees the end of a hold whose client fell silent. */
   readonly silenceIsSeenAs: 'expired' | 'session-ended';
+  /**
+   * What a client does about an acquire without an answer. Default `nothing`; `clean-up`: it takes
+   * back at once whatever the acquire may have left.
+   */
+  readonly afterNoAnswer?: 'nothing' | 'clean-up';
   /** Longest time from the last sign of life to the record's end, in ms. */
   readonly endsWithinMs: number;
 }
 
 export interface Contender {
   readonly client: LockClient;
-  readonly proxy: WorkerProxy;
+  /** To every server of the lock. */
+  readonly proxy: ProxyGroup;
 }
 
 /** Long enough never to end during a test. */

@@ -1,7 +1,7 @@
 /** Driver of throwaway servers: one lab for each cell, gone with it. */
 import { UsageError } from '../../domain/errors.ts';
 import { parseTarget, type BackendKind } from '../../domain/target.ts';
-import type { LabSystem } from '../../lab/lab.ts';
+import type { LabTopology } from '../../lab/lab.ts';
 import { defaultMembers } from '../../lab/lab-spec.ts';
 import { startLab } from '../../lab/start-lab.ts';
 import type { Driver } from './driver.ts';
@@ -9,9 +9,10 @@ import type { Driver } from './driver.ts';
 /** A primary and its replicas. */
 const membersWithReplicas = 3;
 
-/** Systems that the lab starts, by kind of target. */
-const systems: Readonly<Partial<Record<BackendKind, LabSystem>>> = {
+/** What the lab starts, by kind of target. */
+const topologies: Readonly<Partial<Record<BackendKind, LabTopology>>> = {
   redis: 'redis',
+  redlock: 'redlock',
   etcd: 'etcd',
   zookeeper: 'zookeeper',
 };
@@ -20,11 +21,11 @@ const systems: Readonly<Partial<Record<BackendKind, LabSystem>>> = {
 export function labDriver(env: Readonly<Record<string, string | undefined>>): Driver {
   return {
     async open(kind, replicas, signal) {
-      const system = systems[kind];
+      const system = topologies[kind];
       if (system === undefined) {
         throw new UsageError(`the lab cannot start a ${kind}`, {
           code: 'unknown-system',
-          hint: `it starts ${Object.values(systems).join(', ')}`,
+          hint: `it starts ${Object.values(topologies).join(', ')}`,
           definite: true,
         });
       }

@@ -157,7 +157,7 @@ async function chooseSite(options: RunOptions, io: Io): Promise<ChosenSite> {
   };
 }
 
-const labKinds: readonly BackendKind[] = ['redis', 'etcd', 'zookeeper'];
+const labKinds: readonly BackendKind[] = ['redis', 'redlock', 'etcd', 'zookeeper'];
 
 /** @param only the kind of the one target there is; undefined: the lab starts any */
 function columnsOf(list: string, only: BackendKind | undefined): readonly Column[] {

@@ -24,7 +24,7 @@ export const registerRun: RegisterCommand = (program, io, setExit) => {
     .description('Run chaos scenarios against throwaway servers or a live lock service.')
     .argument('<scenario...>', 'scenario files (YAML)')
     .option('--lab', 'start throwaway servers for the run')
-    .option('--matrix <list>', 'columns: redis, etcd, zookeeper, protocol ids, or all')
+    .option('--matrix <list>', 'columns: redis, redlock, etcd, zookeeper, protocol ids, or all')
     .option('--seed <seed>', 'root of every random choice (default: the file, else random)')
     .addOption(
       new Option('--repeat <n>', 'run each scenario this often').argParser(countValue).default(1),
