@@ -2,7 +2,7 @@
  * Arenas of the release race on Redis: a plain string, our fenced lock and Redisson's hash, each
  * taken and lost as its own library does it, by raw clients.
  */
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { fencedFields, fencedKeys } from '../../../src/domain/fenced-layout.ts';
 import { valueOf } from '../../../src/domain/known.ts';
 import { parseText } from '../../../src/domain/text.ts';
@@ -11,17 +11,20 @@ import { release as releaseFenced } from '../../../src/protocols/redis-fenced-sc
 import { openTarget, rawRedis } from '../redis/redis-seeder.ts';
 import { keepTrying, type NaiveRelease, type ReleaseArena } from './arena.ts';
 
+/** A client of one server, or of a Cluster: it finds the server of each lock itself. */
+type RawClient = Redis | Cluster;
+
 /** How one layout is taken, lost and read, given the lock's name. */
-interface RedisLayout {
+export interface RedisLayout {
   /** Goes into every name, so that races on one server never meet. */
   readonly id: string;
   /** The lock's key. */
   key(name: string): string;
   /** Lua: whether KEYS[1] is held by ARGV[1]. */
   readonly isOwners: string;
-  tryTake(raw: Redis, name: string, owner: string): Promise<boolean>;
-  release(raw: Redis, name: string, owner: string): Promise<unknown>;
-  readOwner(raw: Redis, name: string): Promise<string | null>;
+  tryTake(raw: RawClient, name: string, owner: string): Promise<boolean>;
+  release(raw: RawClient, name: string, owner: string): Promise<unknown>;
+  readOwner(raw: RawClient, name: string): Promise<string | null>;
 }
 
 const leaseMs = 120_000;
@@ -92,13 +95,20 @@ export const redissonLayout: RedisLayout = {
   readOwner: async (raw, name) => (await raw.hkeys(name))[0]?.replace(/:1$/, '') ?? null,
 };
 
-/** Opens the arena of one layout on the Redis at `url`. */
-export async function openRedisArena(url: string, layout: RedisLayout): Promise<ReleaseArena> {
+/**
+ * Opens the arena of one layout on the Redis at `url`. Every actor has a client of its own, by
+ * default of that one server.
+ */
+export async function openRedisArena(
+  url: string,
+  layout: RedisLayout,
+  openClient: () => RawClient = () => rawRedis(url),
+): Promise<ReleaseArena> {
   const backend = await openTarget(url);
-  const owners = rawRedis(url);
-  const takers = rawRedis(url);
-  const judge = rawRedis(url);
-  const operator = rawRedis(url);
+  const owners = openClient();
+  const takers = openClient();
+  const judge = openClient();
+  const operator = openClient();
   const expire = `if ${layout.isOwners} then return redis.call('PEXPIRE', KEYS[1], 1) end return 0`;
   return {
     reusesName: () => true,
@@ -125,7 +135,7 @@ export async function openRedisArena(url: string, layout: RedisLayout): Promise<
   };
 }
 
-function naiveReleases(raw: Redis, layout: RedisLayout): readonly NaiveRelease[] {
+function naiveReleases(raw: RawClient, layout: RedisLayout): readonly NaiveRelease[] {
   return [
     {
       title: 'DEL by name',

@@ -1,10 +1,15 @@
 /** The release race on etcd, in each layout that fencepost can release. */
 import { useLab } from '../../helpers/servers.ts';
 import { describeReleaseRace } from '../race.contract.ts';
+import { shortRaces } from '../race-rounds.ts';
 import { openEtcdArena, queueLayout, singleKeyLayout } from '../arenas/etcd-arenas.ts';
 
 const lab = useLab({ system: 'etcd' });
+const { queue, singleKey } = shortRaces.etcd;
 
-// Ten thousand in all.
-describeReleaseRace('an etcd queue of keys', () => openEtcdArena(lab.target, queueLayout), 8_000);
-describeReleaseRace('a single etcd key', () => openEtcdArena(lab.target, singleKeyLayout), 2_000);
+describeReleaseRace('an etcd queue of keys', () => openEtcdArena(lab.target, queueLayout), queue);
+describeReleaseRace(
+  'a single etcd key',
+  () => openEtcdArena(lab.target, singleKeyLayout),
+  singleKey,
+);

@@ -1,15 +1,20 @@
 /** The release race on Redis, in each layout that fencepost can release. */
 import { useLab } from '../../helpers/servers.ts';
 import { describeReleaseRace } from '../race.contract.ts';
+import { shortRaces } from '../race-rounds.ts';
 import {
   fencedLayout,
   openRedisArena,
   plainLayout,
   redissonLayout,
+  type RedisLayout,
 } from '../arenas/redis-arenas.ts';
 
 const lab = useLab({ system: 'redis' });
 
-describeReleaseRace('a plain Redis string', () => openRedisArena(lab.target, plainLayout), 10_000);
-describeReleaseRace('a fenced Redis lock', () => openRedisArena(lab.target, fencedLayout), 500);
-describeReleaseRace('a Redisson lock', () => openRedisArena(lab.target, redissonLayout), 500);
+const { plain, fenced, redisson } = shortRaces.redis;
+const open = (layout: RedisLayout) => () => openRedisArena(lab.target, layout);
+
+describeReleaseRace('a plain Redis string', open(plainLayout), plain);
+describeReleaseRace('a fenced Redis lock', open(fencedLayout), fenced);
+describeReleaseRace('a Redisson lock', open(redissonLayout), redisson);

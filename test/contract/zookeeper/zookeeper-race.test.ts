@@ -1,6 +1,7 @@
 /** The release race on ZooKeeper, in each kind of name that fencepost can release. */
 import { useLab } from '../../helpers/servers.ts';
 import { describeReleaseRace } from '../race.contract.ts';
+import { shortRaces } from '../race-rounds.ts';
 import {
   guidLayout,
   openZooKeeperArena,
@@ -16,13 +17,13 @@ const lab = useLab({
 });
 
 const open = (layout: ZooKeeperLayout) => () => openZooKeeperArena(lab.target, layout);
+const { plain, written, sequential, guid } = shortRaces.zooKeeper;
 
-// Ten thousand in all.
-describeReleaseRace('one ephemeral ZooKeeper node', open(plainEphemeralLayout), 5_000);
+describeReleaseRace('one ephemeral ZooKeeper node', open(plainEphemeralLayout), plain);
 describeReleaseRace(
   'an ephemeral ZooKeeper node that its owner writes',
   open(writtenEphemeralLayout),
-  1_500,
+  written,
 );
-describeReleaseRace('sequential ZooKeeper nodes', open(sequentialLayout), 2_000);
-describeReleaseRace('ZooKeeper nodes named by a GUID', open(guidLayout), 1_500);
+describeReleaseRace('sequential ZooKeeper nodes', open(sequentialLayout), sequential);
+describeReleaseRace('ZooKeeper nodes named by a GUID', open(guidLayout), guid);
