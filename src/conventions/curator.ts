@@ -6,18 +6,18 @@
  *   InterProcessSemaphoreV2, LeaderLatch, LeaderSelector
  */
 import { parseText, type Text } from '../domain/text.ts';
+import { sequenceSuffix } from '../domain/zookeeper-sequence.ts';
 import type { Decoded, ZooKeeperConvention, ZooKeeperRecord } from './convention.ts';
 import { queueConvention } from './zookeeper-layout.ts';
 import { decodePermits } from './zookeeper-permits.ts';
 
 const guid = '_c_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-';
-const sequence = '(?<sequence>\\d{10}|-\\d{9,10})$';
 
 const mutex = queueConvention({
   id: 'curator-mutex',
   title: 'Curator mutex',
   recognises: '_c_<uuid>-lock-<seq>: InterProcessMutex, LeaderSelector, Spring Integration',
-  child: new RegExp(`^${guid}lock-${sequence}`),
+  child: new RegExp(`^${guid}lock-${sequenceSuffix}`),
   confidence: 'high',
   uniqueNames: true,
 });
@@ -37,7 +37,7 @@ const readWrite = queueConvention({
   id: 'curator-read-write',
   title: 'Curator read/write lock',
   recognises: '_c_<uuid>-__READ__<seq>, __WRIT__',
-  child: new RegExp(`^(?:_c_.+?-)?(?<kind>__READ__|__WRIT__)${sequence}`),
+  child: new RegExp(`^(?:_c_.+?-)?(?<kind>__READ__|__WRIT__)${sequenceSuffix}`),
   kinds: { __READ__: 'read', __WRIT__: 'write' },
   confidence: 'high',
   uniqueNames: true,
@@ -69,7 +69,7 @@ export const curatorLeaderLatch = queueConvention({
   id: 'curator-leader-latch',
   title: 'Curator leader latch',
   recognises: '_c_<uuid>-latch-<seq>',
-  child: new RegExp(`^${guid}latch-${sequence}`),
+  child: new RegExp(`^${guid}latch-${sequenceSuffix}`),
   confidence: 'high',
   uniqueNames: true,
 });
@@ -78,7 +78,7 @@ const lease = queueConvention({
   id: 'curator-semaphore',
   title: 'Curator semaphore',
   recognises: 'leases/_c_<uuid>-lease-<seq>, waiters at locks/: SemaphoreV2, SemaphoreMutex',
-  child: new RegExp(`^${guid}lease-${sequence}`),
+  child: new RegExp(`^${guid}lease-${sequenceSuffix}`),
   confidence: 'high',
   uniqueNames: true,
 });

@@ -4,18 +4,17 @@
  * @see madelson/DistributedLock@3da3eaf DistributedLock.ZooKeeper
  */
 import { unknown } from '../domain/known.ts';
+import { sequenceSuffix } from '../domain/zookeeper-sequence.ts';
 import type { Decoded, ZooKeeperConvention, ZooKeeperRecord } from './convention.ts';
 import { queueConvention } from './zookeeper-layout.ts';
 import { fenceOf } from './zookeeper-permits.ts';
 import { orderContenders, queueNotes, stateOf, toHolder, toWaiter } from './zookeeper-queue.ts';
 
-const sequence = '(?<sequence>\\d{10}|-\\d{9,10})$';
-
 export const distributedLockMutex = queueConvention({
   id: 'distributed-lock-mutex',
   title: 'DistributedLock (.NET) mutex',
   recognises: 'lock-<seq>',
-  child: new RegExp(`^lock-${sequence}`),
+  child: new RegExp(`^lock-${sequenceSuffix}`),
   confidence: 'medium',
   uniqueNames: false,
 });
@@ -24,7 +23,7 @@ export const distributedLockReadWrite = queueConvention({
   id: 'distributed-lock-read-write',
   title: 'DistributedLock (.NET) reader-writer lock',
   recognises: 'read-<seq>, write-<seq>',
-  child: new RegExp(`^(?<kind>read|write)-${sequence}`),
+  child: new RegExp(`^(?<kind>read|write)-${sequenceSuffix}`),
   kinds: { read: 'read', write: 'write' },
   confidence: 'medium',
   uniqueNames: false,
@@ -34,7 +33,7 @@ const places = queueConvention({
   id: 'distributed-lock-semaphore',
   title: 'DistributedLock (.NET) semaphore',
   recognises: 'semaphore-<seq>, of the holders → ACQUIRED',
-  child: new RegExp(`^semaphore-${sequence}`),
+  child: new RegExp(`^semaphore-${sequenceSuffix}`),
   confidence: 'medium',
   uniqueNames: false,
 });

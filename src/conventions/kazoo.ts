@@ -5,6 +5,7 @@
  * @see python-zk/kazoo@4476a3b kazoo/recipe/lock.py
  */
 import { parseText, type Text } from '../domain/text.ts';
+import { sequenceSuffix } from '../domain/zookeeper-sequence.ts';
 import type { ContenderName, ZooKeeperConvention } from './convention.ts';
 import { queueConvention } from './zookeeper-layout.ts';
 import { decodePermits } from './zookeeper-permits.ts';
@@ -13,7 +14,7 @@ const queue = queueConvention({
   id: 'kazoo-lock',
   title: 'kazoo lock',
   recognises: '<32 hex>__lock__<seq>, __rlock__: Lock, ReadLock, WriteLock, Election',
-  child: /^[0-9a-f]{32}(?<kind>__r?lock__)(?<sequence>\d{10}|-\d{9,10})$/,
+  child: new RegExp(`^[0-9a-f]{32}(?<kind>__r?lock__)${sequenceSuffix}`),
   kinds: { __lock__: 'exclusive', __rlock__: 'read' },
   confidence: 'high',
   uniqueNames: true,

@@ -4,16 +4,15 @@
  * the version bump.
  * @see apache/zookeeper zookeeper-recipes-lock WriteLock
  */
+import { sequenceSuffix } from '../domain/zookeeper-sequence.ts';
 import { queueConvention } from './zookeeper-layout.ts';
-
-const sequence = '(?<sequence>\\d{10}|-\\d{9,10})$';
 
 /** The official recipe: the session id in the name, decimal, then the sequence. */
 export const zookeeperWriteLock = queueConvention({
   id: 'zookeeper-write-lock',
   title: 'ZooKeeper WriteLock recipe',
   recognises: 'x-<session>-<seq>',
-  child: new RegExp(`^x-\\d+-${sequence}`),
+  child: new RegExp(`^x-\\d+-${sequenceSuffix}`),
   confidence: 'high',
   uniqueNames: false,
 });
@@ -22,7 +21,7 @@ export const bareReadWriteLock = queueConvention({
   id: 'bare-read-write',
   title: 'hand-made read-/write- recipe',
   recognises: 'read-<seq>, write-<seq>',
-  child: new RegExp(`^(?<kind>read|write)-${sequence}`),
+  child: new RegExp(`^(?<kind>read|write)-${sequenceSuffix}`),
   kinds: { read: 'read', write: 'write' },
   confidence: 'medium',
   uniqueNames: false,
@@ -32,7 +31,7 @@ export const bareLock = queueConvention({
   id: 'bare-lock',
   title: 'hand-made lock- recipe',
   recognises: 'lock-<seq>',
-  child: new RegExp(`^lock-${sequence}`),
+  child: new RegExp(`^lock-${sequenceSuffix}`),
   confidence: 'medium',
   uniqueNames: false,
 });
@@ -42,7 +41,7 @@ export const sequentialNodes = queueConvention({
   id: 'sequential-nodes',
   title: 'sequential nodes (library unknown)',
   recognises: 'any sequential children of a node with a lock’s name',
-  child: new RegExp(`^[^/]*?[^0-9-]?${sequence}`),
+  child: new RegExp(`^[^/]*?[^0-9-]?${sequenceSuffix}`),
   confidence: 'low',
   uniqueNames: false,
 });

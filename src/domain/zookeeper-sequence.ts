@@ -5,12 +5,19 @@
 
 const span = 2 ** 32;
 
+/** `%010d` as the source of a regular expression: the server pads with zeros, the sign included. */
+const paddedNumber = String.raw`\d{10}|-\d{9,10}`;
+const wholly = new RegExp(`^(?:${paddedNumber})$`);
+
+/** The end of a contender's name, as the source of a regular expression with the group `sequence`. */
+export const sequenceSuffix = `(?<sequence>${paddedNumber})$`;
+
 /**
  * Parses the suffix (`%010d` of the counter). After 2147483647 the server writes `-2147483648`; the
  * value here is unsigned, so it goes on growing. Undefined: not such a suffix.
  */
 export function parseSequence(digits: string): number | undefined {
-  if (!/^(?:\d{10}|-\d{9,10})$/.test(digits)) return undefined;
+  if (!wholly.test(digits)) return undefined;
   const signed = Number(digits);
   if (signed > 2 ** 31 - 1 || signed < -(2 ** 31)) return undefined;
   return signed >>> 0;

@@ -25,18 +25,17 @@ import {
 } from './etcd-client.ts';
 import { observeEtcdLocks } from './etcd-observer.ts';
 import { notOwner } from './failure.ts';
-import type {
-  AcquireRequest,
-  Grant,
-  LockClient,
-  LockProtocol,
-  MutationRole,
-  ProtocolContext,
-  Reply,
+import {
+  noFence,
+  type AcquireRequest,
+  type Grant,
+  type LockClient,
+  type LockProtocol,
+  type MutationRole,
+  type ProtocolContext,
+  type Reply,
 } from './protocol.ts';
 import { pollWhileBusy } from './poll.ts';
-
-const noFence = { prevented: 'the layout has no fence at all' } as const;
 
 export const etcdSingleKey: LockProtocol = {
   id: 'etcd-single-key',

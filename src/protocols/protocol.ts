@@ -19,6 +19,9 @@ export const mutationRoles = [
 ] as const;
 export type MutationRole = (typeof mutationRoles)[number];
 
+/** Why a lock without a fence has no variant with a broken one. */
+export const noFence = { prevented: 'the layout has no fence at all' } as const;
+
 /** Outcome of one request. `code` is stable; one not listed in `definiteCodes` of its protocol is unknown. */
 export type Reply<T> =
   | ({ readonly outcome: 'ok' } & T)

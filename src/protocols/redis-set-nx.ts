@@ -5,18 +5,19 @@
  */
 import type { OwnerToken } from '../domain/holder.ts';
 import { textToBytes } from '../domain/text.ts';
-import type {
-  AcquireRequest,
-  Grant,
-  LockClient,
-  LockObserver,
-  LockProtocol,
-  MutationRole,
-  ObservedEnd,
-  ObservedGrant,
-  ObservedState,
-  ProtocolContext,
-  Reply,
+import {
+  noFence,
+  type AcquireRequest,
+  type Grant,
+  type LockClient,
+  type LockObserver,
+  type LockProtocol,
+  type MutationRole,
+  type ObservedEnd,
+  type ObservedGrant,
+  type ObservedState,
+  type ProtocolContext,
+  type Reply,
 } from './protocol.ts';
 import { pollWhileBusy } from './poll.ts';
 import * as scripts from './redis-string-scripts.ts';
@@ -29,8 +30,6 @@ import {
   type RedisSender,
 } from './redis-link.ts';
 import { clientAddresses, LockTrack, read, serverTime, unlinkByPrefix } from './redis-observer.ts';
-
-const noFence = { prevented: 'the layout has no fence at all' } as const;
 
 export const redisSetNx: LockProtocol = {
   id: 'redis-set-nx',

@@ -9,14 +9,15 @@ import type { FencingToken } from '../domain/fence.ts';
 import { textToBytes } from '../domain/text.ts';
 import { notOwner } from './failure.ts';
 import { pollWhileBusy } from './poll.ts';
-import type {
-  AcquireRequest,
-  Grant,
-  LockClient,
-  LockProtocol,
-  MutationRole,
-  ProtocolContext,
-  Reply,
+import {
+  noFence,
+  type AcquireRequest,
+  type Grant,
+  type LockClient,
+  type LockProtocol,
+  type MutationRole,
+  type ProtocolContext,
+  type Reply,
 } from './protocol.ts';
 import { redisWire, runScript, ttlOf, type ScriptReply } from './redis-client.ts';
 import { toFence } from './redis-fenced-history.ts';
@@ -25,8 +26,6 @@ import * as record from './redis-string-scripts.ts';
 import { openRedlockNodes, type RedlockNodes } from './redlock-nodes.ts';
 import { observeRedlock } from './redlock-observer.ts';
 import * as scripts from './redlock-scripts.ts';
-
-const noFence = { prevented: 'the layout has no fence at all' } as const;
 
 const common = {
   family: 'redis',

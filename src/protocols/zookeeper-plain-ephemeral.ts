@@ -8,14 +8,15 @@ import { isNodeError, zooKeeperCodes } from '../clients/zookeeper/errors.ts';
 import { bytesToText } from '../domain/text.ts';
 import { notOwner } from './failure.ts';
 import { pollWhileBusy } from './poll.ts';
-import type {
-  AcquireRequest,
-  Grant,
-  LockClient,
-  LockProtocol,
-  MutationRole,
-  ProtocolContext,
-  Reply,
+import {
+  noFence,
+  type AcquireRequest,
+  type Grant,
+  type LockClient,
+  type LockProtocol,
+  type MutationRole,
+  type ProtocolContext,
+  type Reply,
 } from './protocol.ts';
 import {
   bytesOf,
@@ -34,8 +35,6 @@ import {
 } from './zookeeper-client.ts';
 import { LeaseSession } from './zookeeper-lease.ts';
 import { observeZooKeeperLocks } from './zookeeper-observer.ts';
-
-const noFence = { prevented: 'the layout has no fence at all' } as const;
 
 export const zooKeeperPlainEphemeral: LockProtocol = {
   id: 'zookeeper-plain-ephemeral',

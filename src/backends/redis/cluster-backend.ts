@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto';
 import { ConventionSet } from '../../conventions/convention-set.ts';
 import { redisConventions } from '../../conventions/redis-index.ts';
-import { FencepostError, Interrupted } from '../../domain/errors.ts';
 import { known, unknown, valueOf } from '../../domain/known.ts';
 import type { LockRef, LockSnapshot } from '../../domain/lock.ts';
 import type { Probe } from '../../domain/probe.ts';
@@ -18,7 +17,7 @@ import type { ClusterMap, ClusterNode } from './cluster-map.ts';
 import { ClusterSender } from './cluster-sender.ts';
 import { Cluster } from './cluster.ts';
 import { interrupted, type RedisConnection, type RequestOptions } from './connection.ts';
-import { redirection } from './errors.ts';
+import { redirection, tolerated } from './errors.ts';
 import { slotOf } from './hash-slot.ts';
 import { lockHistory } from './history.ts';
 import { readIdentity } from './identity.ts';
@@ -108,12 +107,12 @@ class ClusterBackend implements Backend {
     let failed = 0;
     yield* mergePages(streams, (error, index) => {
       failed += 1;
+      const failure = tolerated(error);
       // The others may be well; only when none is there is nothing to show.
-      if (!(error instanceof FencepostError) || error instanceof Interrupted) throw error;
-      if (failed === streams.length) throw error;
+      if (failed === streams.length) throw failure;
       const node = map.primaries[index];
       const where = node === undefined ? '?' : displayEndpoint(node.endpoint);
-      tally.holes.push(`the locks of ${where}: ${error.message}`);
+      tally.holes.push(`the locks of ${where}: ${failure.message}`);
     });
   }
 
@@ -245,9 +244,4 @@ function fingerprint(map: ClusterMap): Probe['clusterId'] {
   const ids = map.nodes.map(({ id }) => id).sort();
   if (ids.length === 0) return unknown('no node serves a slot');
   return known(`nodes-${createHash('sha256').update(ids.join(' ')).digest('hex').slice(0, 12)}`);
-}
-
-function tolerated(error: unknown): FencepostError {
-  if (error instanceof FencepostError && !(error instanceof Interrupted)) return error;
-  throw error;
 }

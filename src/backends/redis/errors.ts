@@ -5,6 +5,7 @@
 import {
   FencepostError,
   InternalError,
+  Interrupted,
   PermissionError,
   TargetError,
   type ErrorDetails,
@@ -344,4 +345,13 @@ function bare(error: Error): Error {
   const copy = new Error(stringToText(error.message));
   copy.name = error.name;
   return copy;
+}
+
+/**
+ * A failure of one server among several that the others make up for.
+ * @throws whatever is none: an interruption, a bug
+ */
+export function tolerated(error: unknown): FencepostError {
+  if (error instanceof FencepostError && !(error instanceof Interrupted)) return error;
+  throw error;
 }

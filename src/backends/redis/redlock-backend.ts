@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { createHash } from 'node:crypto';
 import { ConventionSet } from '../../conventions/convention-set.ts';
 import { redisConventions } from '../../conventions/redis-index.ts';
-import { FencepostError, Interrupted, TargetError } from '../../domain/errors.ts';
+import { FencepostError, TargetError } from '../../domain/errors.ts';
 import type { FenceRecord } from '../../domain/fence.ts';
 import { defaultLockPatterns, globMatcher } from '../../domain/glob.ts';
 import { known, unknown, valueOf, type Known } from '../../domain/known.ts';
@@ -13,8 +13,9 @@ import type { Probe } from '../../domain/probe.ts';
 import type { ReleasePreview, ReleaseResult } from '../../domain/release.ts';
 import { displayTarget, type Target } from '../../domain/target.ts';
 import type { Backend, BackendOptions, ListTally, LockHistory, LockQuery } from '../backend.ts';
-import { RedisConnection } from './connection.ts';
 import { flatten } from '../streams.ts';
+import { interrupted, RedisConnection } from './connection.ts';
+import { tolerated } from './errors.ts';
 import { inspectLock } from './inspect.ts';
 import { listLocks } from './list.ts';
 import { probeServer } from './probe.ts';
@@ -69,7 +70,7 @@ class RedlockBackend implements Backend {
     const probes = await this.#each(({ connection }) => probeServer(connection, signal));
     const living = probes.flatMap((one) => (one instanceof FencepostError ? [] : [one]));
     const [first] = living;
-    if (first === undefined) throw probes[0] instanceof Error ? probes[0] : closed();
+    if (first === undefined) throw probes[0] instanceof Error ? probes[0] : interrupted();
     const total = this.#members.length;
     const down = probes.flatMap((one) => (one instanceof FencepostError ? [one.message] : []));
     const ids = living.map(({ clusterId }) => valueOf(clusterId));
@@ -165,7 +166,7 @@ class RedlockBackend implements Backend {
     return Promise.all(
       this.#members.map(async (member, index): Promise<NodeView> => {
         const { endpoint } = member;
-        const context = contexts[index] ?? closed();
+        const context = contexts[index] ?? interrupted();
         if (context instanceof FencepostError) {
           return { kind: 'unread', endpoint, why: context.message };
         }
@@ -273,7 +274,7 @@ class RedlockBackend implements Backend {
 
   #sampleOne(seen: LockSnapshot, args: Parameters<Backend['sample']>): Promise<RenewalSample> {
     const [member] = this.#members;
-    if (member === undefined) throw closed();
+    if (member === undefined) throw interrupted();
     const [, forMs, signal, onProgress] = args;
     return this.#sampleOn(member, { ...seen, identity: undefined }, [forMs, signal, onProgress]);
   }
@@ -375,13 +376,4 @@ async function* presentHolders(
       source: 'present record',
     };
   }
-}
-
-function tolerated(error: unknown): FencepostError {
-  if (error instanceof FencepostError && !(error instanceof Interrupted)) return error;
-  throw error;
-}
-
-function closed(): Interrupted {
-  return new Interrupted('interrupted', { code: 'interrupted', definite: false });
 }
