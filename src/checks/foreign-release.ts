@@ -99,19 +99,28 @@ interface Sightings {
   readonly expiry: ObservationEvent | undefined;
 }
 
+interface Fact {
+  readonly fact: ObservationEvent;
+  readonly atNs: number;
+}
+
 /** Reads the facts of each victim's hold once, whoever asks about it. */
 class SightingsReader {
-  readonly #facts: readonly { readonly fact: ObservationEvent; readonly atNs: number }[];
+  readonly #lock: LockHistory;
+  readonly #facts: readonly Fact[];
+  readonly #early: readonly Fact[];
   readonly #known = new Map<Grant, Sightings>();
 
   constructor(history: HistoryIndex, lock: LockHistory) {
+    this.#lock = lock;
     this.#facts = lock.observations
       .map((fact) => ({ fact, atNs: history.timeOf(fact) }))
       .sort((a, b) => a.atNs - b.atNs);
+    this.#early = this.#facts.filter(({ fact }) => fact.cause === 'removed-early');
   }
 
   of(victim: Grant): Sightings {
-    const known = this.#known.get(victim) ?? this.#read(victim);
+    const known = this.#known.get(victim) ?? this.#withToldLater(victim, this.#read(victim));
     this.#known.set(victim, known);
     return known;
   }
@@ -132,6 +141,23 @@ class SightingsReader {
       if (fact.fact === 'lock-state') lookedBefore.add(fact.process);
     }
     return seen;
+  }
+
+  /** That a record was removed early is a fact about its hold, also when read after its end. */
+  #withToldLater(victim: Grant, seen: Sightings): Sightings {
+    if (seen.loss !== undefined) return seen;
+    const untilNs = recordEndNs(victim);
+    const told = this.#early.find(
+      ({ fact, atNs }) =>
+        atNs > untilNs && victim.owner !== undefined && fact.owner === victim.owner,
+    );
+    const again = this.#lock.grants.find(
+      ({ index, owner }) => index > victim.index && owner === victim.owner,
+    );
+    // An owner token used again: the fact may be about the later hold.
+    if (told === undefined || (again?.startNs ?? Infinity) < told.atNs) return seen;
+    const how = `the record of ${grantName(victim)} was removed`;
+    return { ...seen, loss: { atNs: told.atNs, seq: told.fact.seq, how } };
   }
 
   #firstAt(instant: number): number {

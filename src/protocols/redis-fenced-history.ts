@@ -42,7 +42,7 @@ export function grantsIn(entries: readonly HistoryEntry[]): readonly ObservedGra
 export function endIn(
   entries: readonly HistoryEntry[],
   owner: OwnerToken,
-  track: LockTrack,
+  track: Pick<LockTrack, 'end'>,
 ): ObservedEnd {
   const from = entries.findLastIndex(
     (entry) => entry.type === fencedEntryTypes.grant && entry.owner === owner,

@@ -16,9 +16,10 @@ import type {
 } from './protocol.ts';
 import { endIn, grantsIn, readHistory } from './redis-fenced-history.ts';
 import { items, type RedisValue } from './redis-link.ts';
-import { clientAddresses, LockTrack, serverTime, unlinkByPrefix } from './redis-observer.ts';
+import { clientAddresses, serverTime, unlinkByPrefix } from './redis-observer.ts';
 import { observe } from './redis-string-scripts.ts';
 import { openRedlockNodes, type RedlockNodes } from './redlock-nodes.ts';
+import { RedlockTrack } from './redlock-track.ts';
 
 export async function observeRedlock(
   context: Omit<ProtocolContext, 'mutation'>,
@@ -30,6 +31,9 @@ export async function observeRedlock(
 
 /** The record on one server. */
 interface Part {
+  readonly server: number;
+  /** By the clock of that server, epoch ms. */
+  readonly atMs: number;
   readonly owner: OwnerToken | undefined;
   /** Infinity without a TTL. */
   readonly ttlMs: number;
@@ -37,7 +41,7 @@ interface Part {
 
 class RedlockObserver implements LockObserver {
   protected readonly nodes: RedlockNodes;
-  readonly #tracks = new Map<string, LockTrack>();
+  readonly #tracks = new Map<string, RedlockTrack>();
 
   constructor(nodes: RedlockNodes) {
     this.nodes = nodes;
@@ -54,18 +58,20 @@ class RedlockObserver implements LockObserver {
   async state(lock: string): Promise<ObservedState> {
     const { links, majority } = this.nodes;
     const replies = await Promise.all(links.map((link) => link.send('EVAL', observe, 1, lock)));
-    const values = replies.flatMap((reply) => (reply.outcome === 'ok' ? [items(reply.value)] : []));
-    const [first] = values;
-    if (first === undefined || values.length < majority) {
-      throw unreadable(`lock ${lock}`, values.length, links.length);
+    const parts = replies.flatMap((reply, server) =>
+      reply.outcome === 'ok' ? [toPart(items(reply.value), server)] : [],
+    );
+    const track = this.track(lock);
+    for (const { server, owner, ttlMs, atMs } of parts) {
+      track.add(server, { atMs, owner, ttlMs: finite(ttlMs), leaseMs: undefined });
     }
-    const holders = byOwner(values.map(toPart));
-    const [owner, ttls = []] = [...holders].find(([, parts]) => parts.length >= majority) ?? [];
+    if (parts.length < majority) throw unreadable(`lock ${lock}`, parts.length, links.length);
+    const holders = byOwner(parts);
+    const [owner, ttls = []] = [...holders].find(([, held]) => held.length >= majority) ?? [];
     // The majority is lost when the least needed of its records goes.
-    const leftMs = [...ttls].sort((a, b) => b - a)[majority - 1];
-    const ttlMs = leftMs === Infinity ? undefined : leftMs;
-    this.track(lock).add({ atMs: Number(first[0]), owner, ttlMs, leaseMs: undefined });
+    const ttlMs = finite([...ttls].sort((a, b) => b - a)[majority - 1] ?? Infinity);
     if (owner !== undefined) {
+      track.held(owner);
       return { kind: 'held', owner, fence: await this.fenceOf(lock, owner), ttlMs, record: lock };
     }
     if (holders.size === 0) return { kind: 'absent' };
@@ -108,8 +114,9 @@ class RedlockObserver implements LockObserver {
     return Promise.resolve();
   }
 
-  protected track(lock: string): LockTrack {
-    const track = this.#tracks.get(lock) ?? new LockTrack();
+  protected track(lock: string): RedlockTrack {
+    const { links, majority } = this.nodes;
+    const track = this.#tracks.get(lock) ?? new RedlockTrack(links.length, majority);
     this.#tracks.set(lock, track);
     return track;
   }
@@ -141,8 +148,14 @@ class FencedRedlockObserver extends RedlockObserver {
   }
 }
 
-function toPart([, owner, ttl]: readonly RedisValue[]): Part {
+function finite(ttlMs: number): number | undefined {
+  return ttlMs === Infinity ? undefined : ttlMs;
+}
+
+function toPart([at, owner, ttl]: readonly RedisValue[], server: number): Part {
   return {
+    server,
+    atMs: Number(at),
     owner: typeof owner === 'string' ? owner : undefined,
     ttlMs: typeof ttl === 'bigint' && ttl >= 0n ? Number(ttl) : Infinity,
   };

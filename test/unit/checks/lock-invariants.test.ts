@@ -183,6 +183,36 @@ describe('foreign release', () => {
     expect(resultOf(history, 'no-foreign-release').verdict).toBe('violated');
   });
 
+  test('is violated by an early removal that was read after the lease', () => {
+    const history = taken()
+      .release('A', [1200, 1201])
+      .observe(2300, 'removal', { owner: 'B-owner', fence: 2n, cause: 'removed-early' });
+    expect(resultOf(history, 'no-foreign-release')).toMatchObject({
+      verdict: 'violated',
+      witness: [3, 6, 7],
+    });
+  });
+
+  test.each([
+    ['unknown', 'inconclusive'],
+    // These end the hold at an instant that nobody knows: it may have been over before.
+    ['session-ended', 'not-exercised'],
+    ['force-released', 'not-exercised'],
+  ])('a removal that was read after the lease and is %s proves nothing', (cause, verdict) => {
+    const history = taken()
+      .release('A', [1200, 1201])
+      .observe(2300, 'removal', { owner: 'B-owner', fence: 2n, cause });
+    expect(resultOf(history, 'no-foreign-release').verdict).toBe(verdict);
+  });
+
+  test('an early removal of a later hold with the same owner token says nothing of this one', () => {
+    const history = taken()
+      .release('A', [1200, 1201])
+      .granted('B', [2200, 2205], 3n)
+      .observe(2300, 'removal', { owner: 'B-owner', fence: 3n, cause: 'removed-early' });
+    expect(resultOf(history, 'no-foreign-release').verdict).toBe('inconclusive');
+  });
+
   test('a release that said ok is no evidence by itself', () => {
     expect(resultOf(taken().release('A', [1200, 1201]), 'no-foreign-release').verdict).toBe(
       'inconclusive',
