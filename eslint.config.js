@@ -47,4 +47,11 @@ export default tseslint.config(
     files: ['**/*.js'],
     languageOptions: { globals: { process: 'readonly' } },
   },
+  {
+    // Runs in the browser, inside the report.
+    files: ['src/reports/page/*.js'],
+    languageOptions: {
+      globals: { document: 'readonly', window: 'readonly', placeLabels: 'readonly' },
+    },
+  },
 );

@@ -46,17 +46,22 @@ export function faultLines({ events }: History): string {
     .join('');
 }
 
+export interface FinishedRun {
+  readonly folder: string;
+  readonly report: RunReport;
+}
+
 /**
  * Reads the report of a finished run.
  * @param run a run's folder, its id under `out`, or `latest`
  * @throws {UsageError} `no-run`
  */
-export function readRun(run: string, out: string): RunReport {
+export function readRun(run: string, out: string): FinishedRun {
   for (const folder of [join(out, run), run]) {
     const text = readText(join(folder, 'run.json'));
     if (text === undefined) continue;
     const parsed = runReportShape.safeParse(parseJson(text));
-    if (parsed.success) return parsed.data;
+    if (parsed.success) return { folder, report: parsed.data };
     throw new UsageError(`"${join(folder, 'run.json')}" is not the report of a run`, {
       code: 'no-run',
       definite: true,

@@ -11,9 +11,12 @@ import {
   byScenario,
   cellName,
   controlText,
+  controlTone,
+  invariantTone,
   notPassed,
   summaryText,
   verdictText,
+  type Tone,
 } from './run-words.ts';
 import { displayWidth, padCells } from './width.ts';
 
@@ -82,7 +85,7 @@ function resultText({ tone, result: raw }: TimelineEntry, paint: Paint): string 
 
 interface Row {
   readonly title: string;
-  readonly cells: readonly { readonly text: string; readonly tone: 'good' | 'warn' | 'bad' }[];
+  readonly cells: readonly { readonly text: string; readonly tone: Tone }[];
 }
 
 function verdictTable(cells: readonly CellReport[], paint: Paint): readonly string[] {
@@ -114,18 +117,13 @@ function invariantRows(cells: readonly CellReport[]): readonly Row[] {
     cells: cells.map(({ main, outcome }) => {
       const found = main?.invariants.find(({ invariant }) => invariant === name);
       if (found === undefined) return { text: outcome, tone: 'warn' };
-      return { text: verdictText(found), tone: toneOf(found) };
+      return { text: verdictText(found), tone: invariantTone(found) };
     }),
   }));
 }
 
 function titleOf({ invariant, bound }: InvariantReport): string {
   return clean(invariant.replace(':', ' ') + (bound === undefined ? '' : ` within ${bound}`));
-}
-
-function toneOf({ verdict, expected, reportOnly }: InvariantReport): 'good' | 'warn' | 'bad' {
-  if (reportOnly || verdict === expected) return 'good';
-  return verdict === 'violated' || verdict === 'held' ? 'bad' : 'warn';
 }
 
 function controlRows(cells: readonly CellReport[]): readonly Row[] {
@@ -135,8 +133,7 @@ function controlRows(cells: readonly CellReport[]): readonly Row[] {
     cells: cells.map(({ controls }) => {
       const found = controls.find(({ mutate }) => mutate === name);
       if (found === undefined) return { text: 'not run', tone: 'warn' };
-      const good = found.result === 'went-red' || found.result === 'prevented';
-      return { text: controlText(found), tone: good ? 'good' : 'bad' };
+      return { text: controlText(found), tone: controlTone(found) };
     }),
   }));
 }

@@ -34,6 +34,17 @@ export function controlText({ result }: ControlReport): string {
   return controlWords[result];
 }
 
+export type Tone = 'good' | 'warn' | 'bad';
+
+export function invariantTone({ verdict, expected, reportOnly }: InvariantReport): Tone {
+  if (reportOnly || verdict === expected) return 'good';
+  return verdict === 'violated' || verdict === 'held' ? 'bad' : 'warn';
+}
+
+export function controlTone({ result }: ControlReport): Tone {
+  return result === 'went-red' || result === 'prevented' ? 'good' : 'bad';
+}
+
 /** `paused-holder-resumes on redis`, with the round where there are several. */
 export function cellName(cell: CellReport, report: RunReport): string {
   const rounds = report.cells.some(({ round }) => round > 1);

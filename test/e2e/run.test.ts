@@ -16,6 +16,7 @@ import { z } from 'zod';
 import { listRecords } from '../../src/lab/records.ts';
 import { openProcessReader } from '../../src/processes/process-evidence.ts';
 import { fencepost, startFencepost, type Ran } from '../helpers/fencepost.ts';
+import { inTime } from '../helpers/in-time.ts';
 import { useLab } from '../helpers/servers.ts';
 import { until } from '../helpers/until.ts';
 
@@ -39,20 +40,9 @@ function run(...args: readonly string[]): Promise<Ran> {
   return fencepost(['run', ...args], env);
 }
 
-/**
- * The third: the holder was paused when its lease was over already. The last: of a control too it
- * can be unknown in time whose record a release met. A control that was judged and did not go red
- * reads otherwise, and fails at once.
- */
-const machineWasSlow =
-  /is too slow for a lease of|more than a quarter of the lease|no holder was stopped and replaced|nobody asked for anything within|is (inconclusive|not-exercised), not violated/;
-
 /** A run says so when this machine could not keep up with its leases; then it is run again. */
-async function runInTime(...args: readonly string[]): Promise<Ran> {
-  for (let attempt = 1; ; attempt += 1) {
-    const ran = await run(...args);
-    if (ran.code !== 3 || attempt === 6 || !machineWasSlow.test(ran.stdout)) return ran;
-  }
+function runInTime(...args: readonly string[]): Promise<Ran> {
+  return inTime(() => run(...args));
 }
 
 describe('fencepost run with the classic scenario', () => {

@@ -15,7 +15,7 @@ export const registerReport: RegisterCommand = (program, io) => {
     .description('Render a finished run again. Exits 0: the verdict is in the report.')
     .argument('[run]', 'id or folder of a run', 'latest')
     .option('--out <folder>', 'where the folders of runs are', 'fencepost-runs');
-  addOutputOption(command, ['table', 'json', 'junit', 'md']).action(
+  addOutputOption(command, ['table', 'json', 'junit', 'md', 'html']).action(
     async (run: string, options: ReportOptions) => {
       const { readRun } = await import('../../chaos/run-folder.ts');
       const { printRun } = await import('./run-output.ts');

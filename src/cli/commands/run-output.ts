@@ -1,15 +1,19 @@
 /** Renders a run in the form asked for: the same for `run` and `report`. */
-import type { RunReport } from '../../domain/run-report.ts';
+import { pictureOfArm } from '../../chaos/run-pictures.ts';
+import type { FinishedRun } from '../../chaos/run-folder.ts';
 import { toJsonText } from '../../reports/json.ts';
 import { renderJunit } from '../../reports/junit.ts';
+import { renderHtml } from '../../reports/run-html.ts';
 import { renderMarkdown } from '../../reports/run-markdown.ts';
 import { renderRun } from '../../reports/run-terminal.ts';
 import type { Io } from '../io.ts';
 import { paintFor } from '../output.ts';
 
-export type RunFormat = 'table' | 'json' | 'junit' | 'md';
+export const runFormats = ['table', 'json', 'junit', 'md', 'html'] as const;
+export type RunFormat = (typeof runFormats)[number];
 
-export async function printRun(report: RunReport, format: RunFormat, io: Io): Promise<void> {
+export async function printRun(run: FinishedRun, format: RunFormat, io: Io): Promise<void> {
+  const { report } = run;
   switch (format) {
     case 'table':
       return io.out(`${renderRun(report, await paintFor(io)).join('\n')}\n`);
@@ -19,5 +23,12 @@ export async function printRun(report: RunReport, format: RunFormat, io: Io): Pr
       return io.out(renderJunit(report));
     case 'md':
       return io.out(renderMarkdown(report));
+    case 'html':
+      return io.out(runHtml(run));
   }
+}
+
+/** One page, with the timelines of the histories in the run's folder. */
+export function runHtml({ folder, report }: FinishedRun): string {
+  return renderHtml(report, (arm) => pictureOfArm(folder, arm));
 }

@@ -24,7 +24,7 @@ import { version } from '../version.ts';
 import type { Io } from '../io.ts';
 import { progressOn } from '../output.ts';
 import { namedTarget, type TargetOptions } from '../target-options.ts';
-import { printRun, type RunFormat } from './run-output.ts';
+import { printRun, runHtml, type RunFormat } from './run-output.ts';
 
 export interface RunOptions extends TargetOptions {
   readonly lab?: true;
@@ -87,8 +87,8 @@ export async function run(
   });
   progress.clear();
   writeResults(report, folder, options.junit);
-  await printRun(report, options.output, io);
-  io.err(`fencepost: report in ${join(folder, 'run.json')}\n`);
+  await printRun({ folder, report }, options.output, io);
+  io.err(`fencepost: report in ${join(folder, 'report.html')}\n`);
   return exitOf(report);
 }
 
@@ -203,6 +203,7 @@ function writeResults(report: RunReport, folder: string, junit: string | undefin
   const xml = renderJunit(report);
   writeRunFile(folder, 'run.json', `${toJsonText(report)}\n`);
   writeRunFile(folder, 'junit.xml', xml);
+  writeRunFile(folder, 'report.html', runHtml({ folder, report }));
   if (junit !== undefined) writeFileSync(junit, xml);
 }
 

@@ -37,7 +37,7 @@ export const registerRun: RegisterCommand = (program, io, setExit) => {
     )
     .option('--no-controls', 'leave the controls out; such a run cannot pass')
     .option('--dry-run', 'print the plan with the undo of each fault; touch nothing');
-  addOutputOption(command, ['table', 'json', 'junit', 'md']);
+  addOutputOption(command, ['table', 'json', 'junit', 'md', 'html']);
   addTargetOptions(command)
     .addHelpText('after', examples)
     .action(async (files: readonly string[], options: RunOptions) => {
