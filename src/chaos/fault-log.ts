@@ -4,7 +4,7 @@ import type { Evidence } from '../domain/evidence.ts';
 import type { EvidenceReport, FaultReport } from '../domain/run-report.ts';
 import type { Step } from '../domain/scenario.ts';
 import type { Actor } from './actor.ts';
-import type { ActiveFault, Fault } from './faults/fault.ts';
+import type { ActiveFault, Fault, FaultScene } from './faults/fault.ts';
 import type { Recorder } from './recorder.ts';
 import type { UndoJournal } from './undo-journal.ts';
 
@@ -22,6 +22,7 @@ export interface FaultLogOptions {
   readonly recorder: Recorder;
   readonly journal: UndoJournal;
   readonly findFault: (name: string) => Fault | undefined;
+  readonly scene: FaultScene;
   readonly signal: AbortSignal;
 }
 
@@ -54,16 +55,19 @@ export class FaultLog {
 
   /** Begins the fault of a step. Its end comes by `end`, `endAll`, or after `lifetimeMs`. */
   async begin(step: FaultStep, actor: Actor, lifetimeMs: number): Promise<FaultReport> {
-    const { recorder, journal, findFault, signal } = this.#options;
+    const { recorder, journal, findFault, scene, signal } = this.#options;
     const fault = findFault(step.fault);
     if (fault === undefined) {
       throw new FencepostError(`there is no fault "${step.fault}"`, { code: 'unknown-fault' });
     }
     const journalIds: number[] = [];
     const active = await fault.begin({
+      ...scene,
       id: step.id,
       worker: actor.handle,
+      proxies: actor.proxies,
       options: step.options,
+      lifetimeMs,
       nowNs: () => recorder.nowNs(),
       willDo: (what) => {
         journalIds.push(journal.will(what, { type: 'kill-group', group: actor.handle.group }));

@@ -1,5 +1,6 @@
 /** Sets up what an arm needs: observer, resource, workers behind their proxies; each with its undo. */
 import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import { FencepostError } from '../domain/errors.ts';
 import { displayTarget, urlWithoutPassword } from '../domain/target.ts';
 import { stringToText } from '../domain/text.ts';
@@ -75,11 +76,20 @@ export async function setUpStage(
   watch.start();
   undoing.push('observer loop', () => watch.stop());
   const { journal, findFault, signal } = context;
+  const scene = {
+    protocol,
+    target: request.target,
+    prefix,
+    lock,
+    observer,
+    folder: resolve(request.folder),
+    renewEveryMs: scenario.lock.renewEveryMs,
+  };
   return {
     recorder,
     actors,
     watch,
-    faults: new FaultLog({ recorder, journal, findFault, signal }),
+    faults: new FaultLog({ recorder, journal, findFault, scene, signal }),
     notes: [...notes, ...clocks],
     endWorkers: () => pool.close(),
     recordLedger: () => recordLedger(resource, recorder, lock, scenario.resource.kind),

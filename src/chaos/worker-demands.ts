@@ -5,6 +5,7 @@
 import { UsageError } from '../domain/errors.ts';
 import type { Scenario, Step } from '../domain/scenario.ts';
 import type { LockProtocol } from '../protocols/protocol.ts';
+import { findFault } from './faults/registry.ts';
 import { resourceMutation } from './scenario-schema.ts';
 
 /** Something a worker must honour, and the part of the scenario that needs it. */
@@ -58,6 +59,8 @@ function stepDemands(step: Step): Demand[] {
     if (step.selfCheck === true) honours.push('self-check');
   }
   if ('park' in step) honours.push(step.park);
+  const honour = step.kind === 'fault' ? findFault(step.fault)?.honour : undefined;
+  if (honour !== undefined) honours.push(honour);
   const neededBy = `line ${step.line}, step ${step.id}`;
   return honours.map((honour) => ({ honour, neededBy }));
 }

@@ -20,6 +20,7 @@ import {
   type InitMessage,
   type WorkerMessage,
 } from './worker-protocol.ts';
+import { starve } from './worker-starve.ts';
 import { WorkerSession } from './worker-session.ts';
 
 let session: WorkerSession | undefined;
@@ -59,6 +60,7 @@ async function start(init: InitMessage): Promise<void> {
       'renew-timer',
       'mutation',
       'self-check',
+      'starve',
       ...(protocol.fenced ? ['fence'] : []),
     ],
   });
@@ -92,6 +94,9 @@ async function handle(message: ControllerMessage): Promise<void> {
       return session?.run(message);
     case 'go':
       session?.go(message.id);
+      return;
+    case 'starve':
+      starve(message);
       return;
     case 'ping':
       emit({ type: 'pong', nonce: message.nonce, atNs: String(process.hrtime.bigint()) });

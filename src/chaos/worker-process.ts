@@ -141,6 +141,10 @@ export class WorkerProcess implements WorkerHandle {
     this.#send({ type: 'go', id });
   }
 
+  starve(untilGone: string, atMostMs: number): void {
+    this.#send({ type: 'starve', untilGone, atMostMs });
+  }
+
   async checkClock(timeoutMs: number): Promise<ClockCheck> {
     this.#nonce += 1;
     const nonce = this.#nonce;

@@ -113,8 +113,25 @@ export type BusinessOp = z.infer<typeof businessOp>;
 const goMessage = z.object({ type: z.literal('go'), id: z.string() });
 const pingMessage = z.object({ type: z.literal('ping'), nonce: z.int() });
 
+/**
+ * Do nothing else, neither renewals nor heartbeats, while the process lives and uses its processor:
+ * until this file is gone, and at most so long. Sent only to a worker that honours `starve`.
+ */
+const starveMessage = z.object({
+  type: z.literal('starve'),
+  untilGone: z.string().min(1),
+  atMostMs: z.int().positive(),
+});
+export type StarveMessage = z.infer<typeof starveMessage>;
+
 /** Controller → worker. */
-export const controllerMessage = z.union([initMessage, opMessage, goMessage, pingMessage]);
+export const controllerMessage = z.union([
+  initMessage,
+  opMessage,
+  goMessage,
+  pingMessage,
+  starveMessage,
+]);
 export type ControllerMessage = z.infer<typeof controllerMessage>;
 
 const readyMessage = z.object({
@@ -124,7 +141,8 @@ const readyMessage = z.object({
   pid: z.int().positive(),
   /**
    * What this worker really does when told: park points by name, business actions by name,
-   * `renew`, `confirm`, `renew-timer`, `mutation`, `fence`, `self-check`. A scenario that needs more is refused.
+   * `renew`, `confirm`, `renew-timer`, `mutation`, `fence`, `self-check`, `starve`. A scenario
+   * that needs more is refused.
    */
   honours: z.array(z.string()),
 });

@@ -58,6 +58,8 @@ export interface WorkerHandle {
   send(op: OpMessage): Promise<ResultMessage>;
   /** Resolves when operation `id` parks; undefined when its result came instead. */
   parked(id: string): Promise<ParkedMessage | undefined>;
+  /** Has the event loop blocked; the worker must honour `starve`. */
+  starve(untilGone: string, atMostMs: number): void;
   /** Lets a parked operation continue. Its result arrives on the promise that `send` returned. */
   go(id: string): void;
   /** @throws {FencepostError} `worker-silent` when no pong comes within `timeoutMs` */

@@ -20,7 +20,7 @@ interface Takeover {
 }
 
 /** Faults that stop or end a holder. */
-const stopping = /^(pause|crash|kill|partition|cut|session|expiry|lease)/;
+const stopping = /^(pause|starve|crash|kill|partition|cut|session|expiry|lease)/;
 
 export const takeover: Checker = {
   name: 'takeover',

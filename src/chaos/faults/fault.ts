@@ -4,14 +4,35 @@
  */
 import type { z } from 'zod';
 import type { Evidence } from '../../domain/evidence.ts';
+import type { Target } from '../../domain/target.ts';
+import type { LockObserver, LockProtocol } from '../../protocols/protocol.ts';
+import type { WorkerProxies } from '../worker-proxies.ts';
 import type { WorkerHandle } from '../worker.ts';
 
-export interface FaultContext {
+/** What the faults of one arm act upon, besides its workers. */
+export interface FaultScene {
+  readonly protocol: LockProtocol;
+  /** Of our own connections: round the proxies. */
+  readonly target: Target;
+  /** Every key of this arm begins with it. */
+  readonly prefix: string;
+  readonly lock: string;
+  readonly observer: LockObserver;
+  /** Files of this arm; absolute. */
+  readonly folder: string;
+  /** The workers' renewal timer; undefined: none. */
+  readonly renewEveryMs: number | undefined;
+}
+
+export interface FaultContext extends FaultScene {
   /** Id of the step: names the fault in history and journal. */
   readonly id: string;
   readonly worker: WorkerHandle;
+  readonly proxies: WorkerProxies;
   /** As the scenario gave them, checked by the fault's own `options`. */
   readonly options: Readonly<Record<string, string | number | boolean>>;
+  /** It is ended after this time at the latest. */
+  readonly lifetimeMs: number;
   /** Monotonic ns since the run began. */
   readonly nowNs: () => bigint;
   /** Writes what would undo this to the journal; on disk when it resolves. Call it before acting. */
@@ -41,6 +62,8 @@ export interface Fault {
   readonly silences: boolean;
   /** What undoes it, for plans. */
   readonly undo: string;
+  /** What the worker must honour for it, as its `ready` says; undefined: any worker can be hit. */
+  readonly honour?: string;
   /** Acts, and returns with evidence. @throws {FaultNotApplied} when it could not act at all */
   begin(context: FaultContext): Promise<ActiveFault>;
 }

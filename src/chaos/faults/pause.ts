@@ -7,8 +7,9 @@ import { z } from 'zod';
 import { FaultNotApplied } from '../../domain/errors.ts';
 import type { Evidence } from '../../domain/evidence.ts';
 import { openProcessReader, type ProcessFacts } from '../../processes/process-evidence.ts';
-import type { Received, WorkerHandle } from '../worker.ts';
+import type { WorkerHandle } from '../worker.ts';
 import type { ActiveFault, Fault, FaultContext } from './fault.ts';
+import { HeartbeatWatch } from './heartbeat-watch.ts';
 
 export const pause: Fault = createPause((worker, name) => worker.signal(name));
 
@@ -52,7 +53,7 @@ async function beginPause(context: FaultContext, send: SendSignal): Promise<Acti
     const resumingNs = process.hrtime.bigint();
     await send(worker, 'SIGCONT');
     await groupWhen(worker, (group) => !group.some(isStopped));
-    return [still, idle, await beats.evidence(resumingNs, nowNs)];
+    return [still, idle, await beats.evidence('pause', resumingNs, nowNs)];
   };
   return { target: worker.id, evidence, end: () => (ending ??= end()) };
 }
@@ -120,42 +121,4 @@ function idleEvidence(
     proves: `worker ${worker.id} did nothing while paused`,
     holds: usedMs === 0 && pids(before) === pids(after),
   };
-}
-
-const beatDeadlineMs = 2000;
-
-/** The worker's own sequence: its heartbeats must have a hole as long as the pause. */
-class HeartbeatWatch {
-  readonly #worker: WorkerHandle;
-  readonly #beatsNs: bigint[] = [];
-  readonly #stoppedNs = process.hrtime.bigint();
-  readonly #unsubscribe: () => void;
-
-  constructor(worker: WorkerHandle) {
-    this.#worker = worker;
-    this.#unsubscribe = worker.onMessage(({ message }: Received) => {
-      if (message.type === 'heartbeat') this.#beatsNs.push(BigInt(message.atNs));
-    });
-  }
-
-  /** @param resumingNs monotonic ns just before the resume */
-  async evidence(resumingNs: bigint, nowNs: () => bigint): Promise<Evidence> {
-    const deadline = performance.now() + beatDeadlineMs;
-    // Heartbeats written before the stop may be read after it; their own stamps tell them apart.
-    const first = (): bigint | undefined => this.#beatsNs.find((at) => at > this.#stoppedNs);
-    while (first() === undefined && performance.now() < deadline) await delay(lookEveryMs);
-    this.#unsubscribe();
-    const next = first();
-    const ms = (ns: bigint): string => (Number(ns) / 1e6).toFixed(0);
-    return {
-      source: 'heartbeats',
-      atNs: nowNs(),
-      fact:
-        next === undefined
-          ? 'no heartbeat after it was resumed'
-          : `no heartbeat for ${ms(next - this.#stoppedNs)} ms, then again`,
-      proves: `worker ${this.#worker.id} was silent for the ${ms(resumingNs - this.#stoppedNs)} ms of its pause`,
-      holds: next !== undefined && next >= resumingNs,
-    };
-  }
 }

@@ -1,9 +1,11 @@
 /** Every fault that scenarios can name. */
 import { crash } from './crash.ts';
+import { cut } from './cut.ts';
 import type { Fault } from './fault.ts';
 import { pause } from './pause.ts';
+import { starve } from './starve.ts';
 
-const faults: readonly Fault[] = [pause, crash];
+const faults: readonly Fault[] = [pause, crash, starve, cut];
 
 export const faultNames: readonly string[] = faults.map(({ name }) => name);
 
