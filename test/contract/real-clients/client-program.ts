@@ -65,3 +65,8 @@ async function kill(child: ChildProcess): Promise<void> {
 export function clientFile(name: string): string {
   return fileURLToPath(new URL(`../../fixtures/real-clients/${name}`, import.meta.url));
 }
+
+/** A client program for Node.js, whose library comes with this project's own packages. */
+export function nodeClient(name: string, args: readonly string[]): ClientCommand {
+  return { file: process.execPath, args: [clientFile(name), ...args] };
+}

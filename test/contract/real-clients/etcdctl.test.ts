@@ -6,6 +6,7 @@ import { findEtcd, findOnPath } from '../../../src/lab/programs.ts';
 import { useLab } from '../../helpers/servers.ts';
 import { useClients, type Client, type ClientCommand } from './client-program.ts';
 import { untilWatched } from './etcd-watchers.ts';
+import { handOver } from './hand-over.ts';
 import { useOperator } from './operator.ts';
 
 const lab = useLab({ system: 'etcd' });
@@ -64,19 +65,13 @@ test.each([
       list: [{ owner: next, lease: { kind: 'ttl', grantedMs } }],
     });
 
-    const plan = await operator.plan(lock);
-    expect(plan.refusedBy).toEqual(['no-renewal', 'owner-connection']);
-    // The server itself tells who watches: only the holder's key goes, and nothing is sent.
-    expect(plan.preview).toMatchObject({ deletes: [{ record }], wakes: [] });
-    expect(waiter.said()).toEqual([]);
-
-    const done = await operator.execute(lock, plan.refusedBy);
+    const begins = `${of.name}/`;
+    const { done, next: rest } = await handOver(operator, lock, { waiter, record, begins });
     expect(done).toMatchObject({
       outcome: 'taken-over-by',
-      result: { outcome: 'released' },
       verification: { outcome: 'taken-over', owner: next, higherFence: 'yes' },
     });
-    expect(`${of.name}/${await waiter.says(`${of.name}/`)}`).toBe(waiting?.record);
+    expect(begins + rest).toBe(waiting?.record);
   },
 );
 

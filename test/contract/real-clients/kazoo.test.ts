@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { useLab } from '../../helpers/servers.ts';
 import { until } from '../../helpers/until.ts';
 import { useClients, type ClientCommand } from './client-program.ts';
+import { handOver } from './hand-over.ts';
 import { useOperator } from './operator.ts';
 import { pythonClient } from './python.ts';
 
@@ -35,22 +36,14 @@ test('a lock of kazoo is read with its queue, released, and taken by the one tha
     fence: { kind: 'token', source: 'czxid' },
   });
 
-  const plan = await operator.plan(lock);
-  expect(plan.refusedBy).toEqual(['no-renewal', 'owner-connection']);
-  // The server itself tells who watches: only the holder's node goes, and nothing is sent.
-  expect(plan.preview).toMatchObject({
-    deletes: [{ record: `${name}/${record}` }],
-    wakes: [],
-    next: { kind: 'known', value: { owner: 'worker-b' } },
+  const { plan, done, next } = await handOver(operator, lock, {
+    waiter,
+    record: `${name}/${record}`,
   });
-  expect(waiter.said()).toEqual(['asks']);
-
-  const done = await operator.execute(lock, plan.refusedBy);
+  expect(plan.preview).toMatchObject({ next: { kind: 'known', value: { owner: 'worker-b' } } });
   expect(done).toMatchObject({
     outcome: 'taken-over-by',
-    result: { outcome: 'released' },
     verification: { outcome: 'taken-over', owner: 'worker-b', higherFence: 'yes' },
   });
-  const next = await waiter.says('holds ');
   expect(lock.waiters).toMatchObject({ list: [{ record: next }] });
 });

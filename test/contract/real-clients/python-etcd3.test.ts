@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { useLab } from '../../helpers/servers.ts';
 import { useClients } from './client-program.ts';
 import { untilWatched } from './etcd-watchers.ts';
+import { handOver } from './hand-over.ts';
 import { useOperator } from './operator.ts';
 import { pythonClient } from './python.ts';
 
@@ -33,18 +34,10 @@ test('a lock of python-etcd3 is read, released, and taken by the one that watche
   });
   expect(lock.lease.kind === 'ttl' && lock.lease.ttlMs).toBeGreaterThan(30_000);
 
-  const plan = await operator.plan(lock);
-  expect(plan.refusedBy).toEqual(['no-renewal', 'owner-connection']);
-  // The server itself tells who watches: only the key goes, and nothing is sent.
-  expect(plan.preview).toMatchObject({ deletes: [{ record: name }], wakes: [] });
-  expect(waiter.said()).toEqual(['asks']);
-
-  const done = await operator.execute(lock, plan.refusedBy);
-  const next = await waiter.says('holds ');
+  const { done, next } = await handOver(operator, lock, { waiter, record: name });
   expect(next).not.toBe(owner);
   expect(done).toMatchObject({
     outcome: 'taken-over-by',
-    result: { outcome: 'released' },
     verification: { outcome: 'taken-over', owner: next, higherFence: 'yes' },
   });
 });

@@ -5,6 +5,7 @@ import { redisPort } from '../../helpers/redis.ts';
 import { useLab } from '../../helpers/servers.ts';
 import { rawRedis } from '../redis/redis-seeder.ts';
 import { useClients } from './client-program.ts';
+import { handOver } from './hand-over.ts';
 import { useOperator } from './operator.ts';
 import { untilPolls } from './polling.ts';
 import { pythonClient } from './python.ts';
@@ -42,18 +43,11 @@ test('a lock of redis-py is read, released, and taken by the one that polls for 
   expect(leftMs).toBeGreaterThan(30_000);
   expect(leftMs).toBeLessThanOrEqual(60_000);
 
-  const plan = await operator.plan(lock);
-  expect(plan.refusedBy).toEqual(['no-renewal', 'owner-connection']);
-  // It polls: no message is sent, and none is missed.
-  expect(plan.preview).toMatchObject({ deletes: [{ record: name }], wakes: [] });
-  expect(waiter.said()).toEqual(['asks']);
-
-  const done = await operator.execute(lock, plan.refusedBy);
-  const next = await waiter.says('holds ');
+  const { done, next } = await handOver(operator, lock, { waiter, record: name });
   expect(next).not.toBe(owner);
   expect(done).toMatchObject({
     outcome: 'taken-over-by',
-    result: { outcome: 'released', woken: { kind: 'known', value: 0 } },
+    result: { woken: { kind: 'known', value: 0 } },
     verification: { outcome: 'taken-over', owner: next },
   });
 });
