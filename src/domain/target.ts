@@ -308,6 +308,9 @@ export function urlWithoutPassword(target: Target): string {
     if (value !== undefined) options.set(name, value);
   }
   if (target.adminPorts.length > 0) options.set('admin', target.adminPorts.join(','));
+  for (const { announced, reachable } of target.natMap) {
+    options.append('nat', `${displayEndpoint(announced)}~${displayEndpoint(reachable)}`);
+  }
   return options.size === 0
     ? displayTarget(target)
     : `${displayTarget(target)}?${options.toString()}`;

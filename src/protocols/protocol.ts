@@ -6,7 +6,7 @@
  */
 import type { FencingToken } from '../domain/fence.ts';
 import type { OwnerToken } from '../domain/holder.ts';
-import type { Target } from '../domain/target.ts';
+import type { NatEntry, Target } from '../domain/target.ts';
 
 /** Mutation roles that scenarios name in `controls`. */
 export const mutationRoles = [
@@ -93,6 +93,14 @@ export interface ObservedEnd {
   readonly witness: string;
 }
 
+/** Connections as one server sees them. */
+export interface ServerConnections {
+  /** `host:port` as reached from here. */
+  readonly server: string;
+  /** Client ends; undefined when this server does not tell. */
+  readonly addresses: readonly string[] | undefined;
+}
+
 /** Reads the lock from the outside. Never shares a connection or a proxy with a worker. */
 export interface LockObserver {
   /** Server's own monotonic-enough clock in ms (Redis TIME), if it has one. */
@@ -102,8 +110,13 @@ export interface LockObserver {
   grants(lock: string): Promise<readonly ObservedGrant[]>;
   /** How the grant of `owner` ended, once `state` no longer shows it. */
   end(lock: string, owner: OwnerToken): Promise<ObservedEnd>;
-  /** Addresses of the client connections the server sees, to prove that workers go through proxies. */
+  /** Addresses of the client connections the servers see, to prove that workers go through proxies. */
   clientAddresses(): Promise<readonly string[] | undefined>;
+  /**
+   * The connections that call themselves `clientName`, on every server that a client may be
+   * connected to; absent where connections have no names.
+   */
+  connectionsOf?(clientName: string): Promise<readonly ServerConnections[]>;
   /** Removes every record under this run's prefix. */
   cleanUp(prefix: string): Promise<void>;
   close(): Promise<void>;
@@ -153,6 +166,8 @@ export interface LockProtocol {
   readonly mutations: Readonly<Record<MutationRole, 'variant' | { readonly prevented: string }>>;
   /** How it looks on the wire. Without it lost replies and requests cannot be aimed at it. */
   readonly wire?: WireFormat;
+  /** Servers to which those of the target send a client. Default: none. */
+  servers?(context: Omit<ProtocolContext, 'mutation'>): Promise<readonly NatEntry[]>;
   connect(context: ProtocolContext): Promise<LockClient>;
   observe(context: Omit<ProtocolContext, 'mutation'>): Promise<LockObserver>;
 }

@@ -10,11 +10,20 @@ import type {
   ObservedEnd,
   ObservedGrant,
   ObservedState,
+  ServerConnections,
 } from './protocol.ts';
 import { endIn, grantsIn, readHistory, toFence } from './redis-fenced-history.ts';
 import { observe } from './redis-fenced-scripts.ts';
-import { items, openRedisLink, type RedisLink } from './redis-link.ts';
-import { clientAddresses, LockTrack, read, serverTime, unlinkByPrefix } from './redis-observer.ts';
+import { items, type RedisLink } from './redis-link.ts';
+import { openRedisLink } from './open-redis-link.ts';
+import {
+  clientAddresses,
+  connectionsOf,
+  LockTrack,
+  read,
+  serverTime,
+  unlinkByPrefix,
+} from './redis-observer.ts';
 
 export const observeRedisFenced: LockProtocol['observe'] = async (context) =>
   new FencedObserver(await openRedisLink(context));
@@ -57,6 +66,10 @@ class FencedObserver implements LockObserver {
 
   clientAddresses(): Promise<readonly string[] | undefined> {
     return clientAddresses(this.#link);
+  }
+
+  connectionsOf(clientName: string): Promise<readonly ServerConnections[]> {
+    return connectionsOf(this.#link, clientName);
   }
 
   cleanUp(prefix: string): Promise<void> {

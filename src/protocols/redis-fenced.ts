@@ -19,7 +19,8 @@ import { redisWire, refused, runScript, ttlOf } from './redis-client.ts';
 import * as scripts from './redis-fenced-scripts.ts';
 import { toFence } from './redis-fenced-history.ts';
 import { observeRedisFenced } from './redis-fenced-observer.ts';
-import { openRedisLink, redisDefiniteCodes, type RedisSender } from './redis-link.ts';
+import { redisDefiniteCodes, type RedisSender } from './redis-link.ts';
+import { openRedisLink, redisServers } from './open-redis-link.ts';
 
 export const redisFenced: LockProtocol = {
   id: 'redis-fenced',
@@ -38,6 +39,7 @@ export const redisFenced: LockProtocol = {
     'check-then-delete': 'variant',
   },
   wire: redisWire,
+  servers: redisServers,
   async connect(context) {
     return fencedClient(await openRedisLink(context), context);
   },

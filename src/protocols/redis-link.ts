@@ -5,7 +5,7 @@
  */
 import { Redis, type RedisOptions } from 'ioredis';
 import { PermissionError, TargetError, UsageError } from '../domain/errors.ts';
-import { displayTarget, type Endpoint, type Target } from '../domain/target.ts';
+import { displayEndpoint, displayTarget, type Endpoint, type Target } from '../domain/target.ts';
 import { bytesToText, stringToText, type Text } from '../domain/text.ts';
 import type { Reply } from './protocol.ts';
 import { tlsOptions } from './tls-options.ts';
@@ -19,7 +19,7 @@ export function items(value: RedisValue): readonly RedisValue[] {
 }
 
 export type RedisArgument = string | number | Uint8Array;
-type Command = readonly [string, ...RedisArgument[]];
+export type Command = readonly [string, ...RedisArgument[]];
 
 export interface RedisSender {
   /** Sends one command. Never rejects: what went wrong is the outcome. */
@@ -27,12 +27,24 @@ export interface RedisSender {
   close(): void;
 }
 
+/** One server; `name` is its `host:port` as reached from here. */
+export interface NamedServer extends Pick<RedisSender, 'send'> {
+  readonly name: string;
+}
+
 export interface RedisLink extends RedisSender {
   /**
    * The connection that there is now, for commands whose meaning hangs on it (WAIT). Once it is
    * lost, nothing is sent any more: `fail` with `connect-failed`.
+   * @param key of the commands: in a cluster each key has its own server
    */
-  pin(): Promise<Pick<RedisSender, 'send'>>;
+  pin(key: string): Promise<Pick<RedisSender, 'send'>>;
+  /** The servers that hold keys now. @throws {TargetError} when nobody can tell */
+  primaries(): Promise<readonly Pick<RedisSender, 'send'>[]>;
+  /** Every server that a client may be connected to, replicas and sentinels too. */
+  servers(): Promise<readonly NamedServer[]>;
+  /** Addresses at which the target's servers send clients elsewhere, as announced. */
+  announced(): Promise<readonly Endpoint[]>;
 }
 
 /**
@@ -46,6 +58,7 @@ export const redisDefiniteCodes = [
   'WRONGTYPE',
   'MOVED',
   'ASK',
+  'TRYAGAIN',
   'CLUSTERDOWN',
   'CROSSSLOT',
   'MASTERDOWN',
@@ -59,34 +72,29 @@ export const redisDefiniteCodes = [
   'NOREPLICAS',
 ] as const;
 
+/** Whether this reply says that the server is not, or no more, the one to ask. */
+export function isElsewhere(reply: Reply<object>): boolean {
+  return reply.outcome !== 'ok' && elsewhereCodes.has(reply.code);
+}
+
+const elsewhereCodes: ReadonlySet<string> = new Set([
+  'connect-failed',
+  'connection-lost',
+  'timeout',
+  'READONLY',
+  'MOVED',
+  'CLUSTERDOWN',
+  'MASTERDOWN',
+]);
+
 export interface LinkOptions {
   readonly target: Target;
   readonly requestTimeoutMs: number;
   readonly clientName: string;
 }
 
-/**
- * Opens and authenticates the first connection.
- * @throws {UsageError} `protocol-target` when the target is not one Redis server
- * @throws {TargetError} `target-unreachable` @throws {PermissionError} `target-refused`
- */
-export async function openRedisLink(options: LinkOptions): Promise<RedisLink> {
-  const { target } = options;
-  if (target.kind !== 'redis') {
-    throw new UsageError(`${displayTarget(target)} is not a single Redis server`, {
-      code: 'protocol-target',
-      hint: 'this protocol runs on redis:// and rediss:// targets',
-      definite: true,
-    });
-  }
-  const link = serverLink(options, target.endpoints[0]);
-  const failure = await link.open();
-  if (failure === undefined) return link;
-  throw failure;
-}
-
 /** A link to one server that need not answer yet. */
-export interface ServerLink extends RedisLink {
+export interface ServerLink extends RedisLink, NamedServer {
   /** Connects and signs in; what went wrong is the answer. */
   open(): Promise<TargetError | PermissionError | undefined>;
 }
@@ -115,6 +123,10 @@ class Link implements ServerLink {
 
   constructor(options: LinkOptions) {
     this.#options = options;
+  }
+
+  get name(): string {
+    return displayEndpoint(this.#options.target.endpoints[0]);
   }
 
   async open(): Promise<TargetError | PermissionError | undefined> {
@@ -207,6 +219,18 @@ class Link implements ServerLink {
     redis.disconnect();
     const code = error instanceof DeadlinePassed ? 'timeout' : 'connection-lost';
     return { outcome: 'unknown', code, detail };
+  }
+
+  primaries(): Promise<readonly RedisSender[]> {
+    return Promise.resolve([this]);
+  }
+
+  servers(): Promise<readonly NamedServer[]> {
+    return Promise.resolve([this]);
+  }
+
+  announced(): Promise<readonly Endpoint[]> {
+    return Promise.resolve([]);
   }
 
   close(): void {

@@ -4,8 +4,8 @@
  */
 import { InternalError, TargetError } from '../domain/errors.ts';
 import type { OwnerToken } from '../domain/holder.ts';
-import type { Reply } from './protocol.ts';
-import { items, type RedisLink, type RedisValue } from './redis-link.ts';
+import type { Reply, ServerConnections } from './protocol.ts';
+import { items, type RedisLink, type RedisSender, type RedisValue } from './redis-link.ts';
 
 /** The value of an observer's read. @throws {TargetError} `observation-failed` */
 export async function read(
@@ -22,15 +22,38 @@ export async function read(
 
 /** Epoch ms by the server's TIME. */
 export async function serverTime(link: RedisLink): Promise<number> {
-  const value = await read(link.send('TIME'), 'TIME');
+  const [primary] = await link.primaries();
+  const value = await read((primary ?? link).send('TIME'), 'TIME');
   const [seconds, micros] = items(value);
   return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
 }
 
-/** Addresses of all connections but our own; undefined when the account may not ask. */
+/** Addresses of all connections but our own; undefined when no server tells. */
 export async function clientAddresses(link: RedisLink): Promise<readonly string[] | undefined> {
-  const own = await link.send('CLIENT', 'ID');
-  const list = await link.send('CLIENT', 'LIST');
+  const seen = await connectionsOf(link, undefined);
+  const lists = seen.flatMap(({ addresses }) => (addresses === undefined ? [] : [addresses]));
+  return lists.length === 0 ? undefined : lists.flat();
+}
+
+/** Connections but our own, on every server of the link; with `clientName`: those called so. */
+export async function connectionsOf(
+  link: RedisLink,
+  clientName: string | undefined,
+): Promise<readonly ServerConnections[]> {
+  return Promise.all(
+    (await link.servers()).map(async (server) => ({
+      server: server.name,
+      addresses: await clientsOf(server, clientName),
+    })),
+  );
+}
+
+async function clientsOf(
+  server: Pick<RedisSender, 'send'>,
+  clientName: string | undefined,
+): Promise<readonly string[] | undefined> {
+  const own = await server.send('CLIENT', 'ID');
+  const list = await server.send('CLIENT', 'LIST');
   if (own.outcome !== 'ok' || list.outcome !== 'ok' || typeof list.value !== 'string') {
     return undefined;
   }
@@ -38,14 +61,16 @@ export async function clientAddresses(link: RedisLink): Promise<readonly string[
   return list.value.split('\\n').flatMap((line) => {
     const id = /(?:^| )id=(\d+)/.exec(line)?.[1];
     const address = /(?:^| )addr=(\S+)/.exec(line)?.[1];
-    return id === undefined || address === undefined || id === String(own.value) ? [] : [address];
+    const name = /(?:^| )name=(\S*)/.exec(line)?.[1];
+    if (id === undefined || address === undefined || id === String(own.value)) return [];
+    return clientName === undefined || name === clientName ? [address] : [];
   });
 }
 
 const pageSize = 500;
 const shortestPrefix = 8;
 
-/** Unlinks every key that begins with `keyPrefix`, page by page. */
+/** Unlinks every key that begins with `keyPrefix`, page by page, on each server that holds keys. */
 export async function unlinkByPrefix(link: RedisLink, keyPrefix: string): Promise<void> {
   if (keyPrefix.length < shortestPrefix) {
     throw new InternalError(`refusing to clean up under the short prefix "${keyPrefix}"`, {
@@ -53,16 +78,21 @@ export async function unlinkByPrefix(link: RedisLink, keyPrefix: string): Promis
     });
   }
   const pattern = `${keyPrefix.replace(/[\\*?[\]]/g, '\\$&')}*`;
+  for (const primary of await link.primaries()) await unlinkMatching(primary, pattern);
+}
+
+async function unlinkMatching(server: Pick<RedisSender, 'send'>, pattern: string): Promise<void> {
   let cursor = '0';
   do {
     const page = await read(
-      link.send('SCAN', cursor, 'MATCH', pattern, 'COUNT', pageSize),
+      server.send('SCAN', cursor, 'MATCH', pattern, 'COUNT', pageSize),
       'keys of this run',
     );
     const [next, keys] = items(page);
     cursor = typeof next === 'string' ? next : '0';
     const names = items(keys).filter((key) => typeof key === 'string');
-    if (names.length > 0) await read(link.send('UNLINK', ...names), 'UNLINK');
+    // Key by key: in a cluster a command takes only keys of one slot.
+    await Promise.all(names.map((name) => read(server.send('UNLINK', name), 'UNLINK')));
   } while (cursor !== '0');
 }
 

@@ -16,20 +16,23 @@ import {
   type ObservedEnd,
   type ObservedGrant,
   type ObservedState,
+  type ServerConnections,
   type ProtocolContext,
   type Reply,
 } from './protocol.ts';
 import { pollWhileBusy } from './poll.ts';
 import * as scripts from './redis-string-scripts.ts';
 import { redisWire, refused, runScript, ttlOf } from './redis-client.ts';
+import { items, redisDefiniteCodes, type RedisLink, type RedisSender } from './redis-link.ts';
+import { openRedisLink, redisServers } from './open-redis-link.ts';
 import {
-  items,
-  openRedisLink,
-  redisDefiniteCodes,
-  type RedisLink,
-  type RedisSender,
-} from './redis-link.ts';
-import { clientAddresses, LockTrack, read, serverTime, unlinkByPrefix } from './redis-observer.ts';
+  clientAddresses,
+  connectionsOf,
+  LockTrack,
+  read,
+  serverTime,
+  unlinkByPrefix,
+} from './redis-observer.ts';
 
 export const redisSetNx: LockProtocol = {
   id: 'redis-set-nx',
@@ -48,6 +51,7 @@ export const redisSetNx: LockProtocol = {
     'check-then-delete': 'variant',
   },
   wire: redisWire,
+  servers: redisServers,
   async connect(context) {
     return setNxClient(await openRedisLink(context), context);
   },
@@ -184,6 +188,10 @@ class SetNxObserver implements LockObserver {
 
   clientAddresses(): Promise<readonly string[] | undefined> {
     return clientAddresses(this.#link);
+  }
+
+  connectionsOf(clientName: string): Promise<readonly ServerConnections[]> {
+    return connectionsOf(this.#link, clientName);
   }
 
   cleanUp(prefix: string): Promise<void> {

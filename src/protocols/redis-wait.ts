@@ -15,7 +15,8 @@ import type {
 } from './protocol.ts';
 import { runScript } from './redis-client.ts';
 import { fencedClient, redisFenced } from './redis-fenced.ts';
-import { openRedisLink, type RedisLink, type RedisSender } from './redis-link.ts';
+import { type RedisLink, type RedisSender } from './redis-link.ts';
+import { openRedisLink } from './open-redis-link.ts';
 import { redisSetNx, setNxClient } from './redis-set-nx.ts';
 
 /** Replicas that must confirm. */
@@ -96,7 +97,7 @@ class WaitingClient implements LockClient {
     take: (client: LockClient) => Promise<Reply<{ grant: Grant }>>,
   ): Promise<Reply<{ grant: Grant }>> {
     // WAIT counts what was written on its own connection: a new one has replicated all of nothing.
-    const connection = await this.#link.pin();
+    const connection = await this.#link.pin(this.#base.record(lock));
     const pinned = { send: connection.send, close: () => undefined };
     const reply = await take(this.#base.client(pinned, this.#context));
     if (reply.outcome !== 'ok') return reply;

@@ -12,11 +12,12 @@ import type {
   ObservedEnd,
   ObservedGrant,
   ObservedState,
+  ServerConnections,
   ProtocolContext,
 } from './protocol.ts';
 import { endIn, grantsIn, readHistory } from './redis-fenced-history.ts';
 import { items, type RedisValue } from './redis-link.ts';
-import { clientAddresses, serverTime, unlinkByPrefix } from './redis-observer.ts';
+import { clientAddresses, connectionsOf, serverTime, unlinkByPrefix } from './redis-observer.ts';
 import { observe } from './redis-string-scripts.ts';
 import { openRedlockNodes, type RedlockNodes } from './redlock-nodes.ts';
 import { RedlockTrack } from './redlock-track.ts';
@@ -99,6 +100,11 @@ class RedlockObserver implements LockObserver {
   async clientAddresses(): Promise<readonly string[] | undefined> {
     const lists = await Promise.all(this.nodes.links.map((link) => clientAddresses(link)));
     return lists.every((list) => list === undefined) ? undefined : lists.flatMap((l) => l ?? []);
+  }
+
+  async connectionsOf(clientName: string): Promise<readonly ServerConnections[]> {
+    const { links } = this.nodes;
+    return (await Promise.all(links.map((link) => connectionsOf(link, clientName)))).flat();
   }
 
   async cleanUp(prefix: string): Promise<void> {

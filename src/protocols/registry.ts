@@ -10,25 +10,27 @@ interface Entry {
   readonly load: () => Promise<LockProtocol>;
 }
 
+const replicated = ['redis', 'redis-sentinel', 'redis-cluster'] as const;
+
 /** The first fenced and the first unfenced one of a kind are what `fenced` and `unfenced` mean there. */
 const protocols: Readonly<Record<string, Entry>> = {
   'redis-fenced': {
-    targets: ['redis'],
+    targets: replicated,
     fenced: true,
     load: async () => (await import('./redis-fenced.ts')).redisFenced,
   },
   'redis-set-nx': {
-    targets: ['redis'],
+    targets: replicated,
     fenced: false,
     load: async () => (await import('./redis-set-nx.ts')).redisSetNx,
   },
   'redis-wait-fenced': {
-    targets: ['redis'],
+    targets: replicated,
     fenced: true,
     load: async () => (await import('./redis-wait.ts')).redisWaitFenced,
   },
   'redis-wait': {
-    targets: ['redis'],
+    targets: replicated,
     fenced: false,
     load: async () => (await import('./redis-wait.ts')).redisWait,
   },
