@@ -20,6 +20,8 @@ import type { WorkerProxies } from './worker-proxies.ts';
 export interface ActorOptions {
   readonly handle: WorkerHandle;
   readonly proxies: WorkerProxies;
+  /** What its connections call themselves. */
+  readonly clientName: string;
   readonly recorder: Recorder;
   readonly lock: string;
   readonly leaseMs: number;
@@ -66,6 +68,10 @@ export class Actor {
     options.handle.onMessage((received) => {
       this.#receive(received);
     });
+  }
+
+  get clientName(): string {
+    return this.#options.clientName;
   }
 
   get id(): string {

@@ -17,8 +17,9 @@ import type { FaultLog } from './fault-log.ts';
 import { LagMeter, type SilentTime } from './lag-meter.ts';
 import type { Recorder } from './recorder.ts';
 import { runScript, type ScriptResult } from './script.ts';
-import { heartbeatEveryMs, setUpStage, type Stage } from './stage.ts';
+import { setUpStage, type Stage } from './stage.ts';
 import { timelineOf } from './timeline.ts';
+import { heartbeatEveryMs } from './timing.ts';
 import { Undoing } from './undoing.ts';
 import { invariantReports } from './verdicts.ts';
 
@@ -76,13 +77,20 @@ async function observe(
     watch: stage.watch,
     recorder: stage.recorder,
     faults: stage.faults,
+    ways: stage.ways,
     granularityMs: request.protocol.expiryGranularityMs,
     signal: AbortSignal.any([context.signal, limit]),
     onStep: context.onStep,
   });
   await stage.faults.endAll();
+  await stage.ways.atEnd();
   const schedulerLagMs = lag.stop(silentTimes(stage));
-  const notes = [...stage.notes, ...workerNotes(stage), ...stage.faults.failures];
+  const notes = [
+    ...stage.notes,
+    ...workerNotes(stage),
+    ...stage.ways.problems,
+    ...stage.faults.failures,
+  ];
   const { ledger, grantOwners } = await readWitnesses(stage, notes);
   const expiredOwners = (grantOwners ?? []).filter(
     (owner) => stage.watch.endOf(owner)?.cause === 'expired',

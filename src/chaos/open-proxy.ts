@@ -1,5 +1,11 @@
 /** Opens the proxies of one worker: to each endpoint of the lock service, and to the resource. */
-import { displayTarget, type Endpoint, type Target } from '../domain/target.ts';
+import {
+  displayEndpoint,
+  urlWithoutPassword,
+  type Endpoint,
+  type NatEntry,
+  type Target,
+} from '../domain/target.ts';
 import type { WireFormat } from '../protocols/protocol.ts';
 import { tlsOptions } from '../protocols/tls-options.ts';
 import {
@@ -19,12 +25,16 @@ const framings: Readonly<Record<Exclude<WireFormat['framing'], 'grpc'>, Framing>
   zookeeper: zooKeeperFraming,
 };
 
-/** A worker's proxies to every endpoint of `target`, in its order, and the URL through them. */
+/**
+ * A worker's proxies to every endpoint of `target`, in its order, then to the servers that these send
+ * clients to; and the URL that leads through them all.
+ */
 export async function openServiceProxies(
   worker: string,
   target: Target,
   wire: WireFormat | undefined,
   originNs: bigint,
+  servers: readonly NatEntry[] = [],
 ): Promise<{ readonly proxies: readonly WorkerProxy[]; readonly url: string }> {
   const tls = target.tls === undefined ? undefined : tlsOptions(target.tls);
   const open = (upstream: Endpoint, index: number): Promise<WorkerProxy> => {
@@ -43,11 +53,23 @@ export async function openServiceProxies(
       requestAction: (bytes) => wire?.requestAction({ bytes }),
     });
   };
+  const proxies = new Map<string, WorkerProxy>();
+  for (const upstream of [...target.endpoints, ...servers.map(({ reachable }) => reachable)]) {
+    const name = displayEndpoint(upstream);
+    if (!proxies.has(name)) proxies.set(name, await open(upstream, proxies.size));
+  }
+  const through = (upstream: Endpoint): Endpoint =>
+    proxies.get(displayEndpoint(upstream))?.endpoint ?? upstream;
   const [first, ...rest] = target.endpoints;
-  const firstProxy = await open(first, 0);
-  const others = await Promise.all(rest.map((upstream, index) => open(upstream, index + 1)));
-  const endpoints = [firstProxy.endpoint, ...others.map((proxy) => proxy.endpoint)] as const;
-  return { proxies: [firstProxy, ...others], url: serviceUrl(target, endpoints) };
+  const seen: Target = {
+    ...target,
+    endpoints: [through(first), ...rest.map(through)],
+    natMap: servers.map(({ announced, reachable }) => ({
+      announced,
+      reachable: through(reachable),
+    })),
+  };
+  return { proxies: [...proxies.values()], url: serviceUrl(seen) };
 }
 
 /** A worker's proxy to the business resource. */
@@ -67,8 +89,8 @@ export function openResourceProxy(
 }
 
 /** The target as a worker sees it: clear text to the proxies. Holds the password: never print it. */
-function serviceUrl(target: Target, endpoints: Target['endpoints']): string {
-  const shown = displayTarget({ ...target, endpoints, tls: undefined });
+function serviceUrl(target: Target): string {
+  const shown = urlWithoutPassword({ ...target, tls: undefined });
   if (target.password === undefined) return shown;
   const user = encodeURIComponent(target.username ?? '');
   const secret = encodeURIComponent(target.password.reveal());

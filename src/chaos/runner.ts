@@ -121,7 +121,8 @@ async function cellsOf(
     for (const column of columns) {
       const protocol = await openProtocol(column.protocol ?? scenario.protocol, column.kind);
       for (let round = 1; round <= repeat; round += 1) {
-        const name = `${scenario.name}-${column.name}${repeat > 1 ? `-${round}` : ''}`;
+        const inFolder = column.name.replaceAll('/', '-');
+        const name = `${scenario.name}-${inFolder}${repeat > 1 ? `-${round}` : ''}`;
         cells.push({ scenario, column, protocol, round, folderName: single ? '.' : name });
       }
     }

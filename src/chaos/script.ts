@@ -16,6 +16,7 @@ import type { LockWatch } from './lock-watch.ts';
 import type { Recorder } from './recorder.ts';
 import { findBegun } from './scenario-script.ts';
 import { stepText } from './step-text.ts';
+import type { WayCheck } from './way-check.ts';
 import {
   businessActions,
   parkPoints,
@@ -29,6 +30,7 @@ export interface ScriptWorld {
   readonly watch: LockWatch;
   readonly recorder: Recorder;
   readonly faults: FaultLog;
+  readonly ways: Pick<WayCheck, 'beforeFault'>;
   /** Expiry granularity of the server, added to every lease. */
   readonly granularityMs: number;
   /** Aborted by Ctrl-C and by the limit of the run. */
@@ -234,7 +236,8 @@ class Script {
   }
 
   async #beginFault(step: Step & { kind: 'fault' }): Promise<Outcome> {
-    const { faults, scenario } = this.#world;
+    const { faults, scenario, ways } = this.#world;
+    await ways.beforeFault();
     const lifetimeMs = Math.min(spanMs(step.lifetime, this.leaseMs), scenario.limits.faultMs);
     const report = await faults.begin(step, this.#actor(step.worker ?? ''), lifetimeMs);
     const wrong = report.evidence.find(({ holds }) => !holds);

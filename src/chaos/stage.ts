@@ -1,7 +1,6 @@
 /** Sets up what an arm needs: observer, resource, workers behind their proxies; each with its undo. */
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { FencepostError } from '../domain/errors.ts';
 import { displayTarget, urlWithoutPassword } from '../domain/target.ts';
 import { stringToText } from '../domain/text.ts';
 import type { LockObserver } from '../protocols/protocol.ts';
@@ -9,7 +8,7 @@ import { openProcessReader } from '../processes/process-evidence.ts';
 import { startResourceServer } from '../resources/resource-server.ts';
 import { withoutPassword } from '../resources/resource-url.ts';
 import type { LedgerRow, ResourceServer } from '../resources/resource.ts';
-import { Actor } from './actor.ts';
+import type { Actor } from './actor.ts';
 import type { ArmContext, ArmRequest } from './arm-request.ts';
 import { FaultLog } from './fault-log.ts';
 import { LockWatch } from './lock-watch.ts';
@@ -17,17 +16,18 @@ import { withGranularity } from './granularity.ts';
 import { Recorder } from './recorder.ts';
 import { resourceMutation } from './scenario-schema.ts';
 import type { Undoing } from './undoing.ts';
+import { requestTimeoutMs } from './timing.ts';
+import { WayCheck } from './way-check.ts';
 import { createWorkerPool } from './worker-pool.ts';
-import { workerProtocolVersion, type InitMessage } from './worker-protocol.ts';
-import { startWorkerProxies } from './worker-proxies.ts';
-import { requireHonoured } from './worker-demands.ts';
-import type { WorkerCommand, WorkerPool } from './worker.ts';
+import { askWorker, checkClocks, startActor } from './start-workers.ts';
 
 export interface Stage {
   readonly recorder: Recorder;
   readonly actors: ReadonlyMap<string, Actor>;
   readonly watch: LockWatch;
   readonly faults: FaultLog;
+  /** Whether workers go through their proxies, as the servers see it. */
+  readonly ways: WayCheck;
   /** What went wrong in the set-up without stopping it. */
   readonly notes: readonly string[];
   endWorkers(): Promise<void>;
@@ -35,10 +35,6 @@ export interface Stage {
   recordLedger(): Promise<readonly LedgerRow[]>;
 }
 
-const requestTimeoutMs = 2000;
-const readyTimeoutMs = 15_000;
-const pingTimeoutMs = 5000;
-export const heartbeatEveryMs = 50;
 const watchEvery = { share: 80, leastMs: 10, mostMs: 100 } as const;
 
 /**
@@ -54,7 +50,13 @@ export async function setUpStage(
   // Random: runs never share a key, also with what an earlier one left.
   const prefix = `fencepost-run-${randomBytes(5).toString('hex')}`;
   const lock = `${prefix}/${scenario.lock.name}`;
-  await askWorker(request, context, undoing, lock);
+  const servers = await protocol.servers?.({
+    target: request.target,
+    requestTimeoutMs,
+    clientName: `${prefix}-probe`,
+  });
+  const arm = { request, context, undoing, lock, prefix, servers: servers ?? [] };
+  await askWorker(arm);
   const observer = await openObserver(request, prefix, undoing);
   const notes = await steadyState(request, observer, `${prefix}/steady-state`);
   const resource = await openResource(request, undoing);
@@ -69,7 +71,7 @@ export async function setUpStage(
   });
   const pool = createWorkerPool();
   undoing.push('worker pool', () => pool.close());
-  const world = { request, context, undoing, pool, resource, recorder, lock, originNs };
+  const world = { ...arm, pool, resource, recorder, originNs };
   const started = await Promise.all(scenario.workers.map((id) => startActor(id, world)));
   const actors = new Map(started.map((actor) => [actor.id, actor]));
   const clocks = await checkClocks(started);
@@ -89,6 +91,7 @@ export async function setUpStage(
     recorder,
     actors,
     watch,
+    ways: new WayCheck({ observer, actors: started, ownProgram: scenario.worker !== undefined }),
     faults: new FaultLog({ recorder, journal, findFault, scene, signal }),
     notes: [...notes, ...clocks],
     endWorkers: () => pool.close(),
@@ -192,111 +195,6 @@ async function openResource(request: ArmRequest, undoing: Undoing): Promise<Reso
   });
   started.server = server;
   return server;
-}
-
-/** The resource is not there yet: a worker that connects to it early finds its proxy. */
-const noResource = { host: '127.0.0.1', port: 9 };
-
-/** Starts a user's own worker once to learn what it honours, and ends it. */
-async function askWorker(
-  request: ArmRequest,
-  context: ArmContext,
-  undoing: Undoing,
-  lock: string,
-): Promise<void> {
-  const { scenario, protocol, target } = request;
-  if (scenario.worker === undefined) return;
-  const id = scenario.workers[0] ?? 'worker';
-  const origin = process.hrtime.bigint();
-  const proxies = await startWorkerProxies(id, target, protocol, noResource, origin);
-  undoing.push('proxies of the asked worker', () => proxies.close());
-  const pool = createWorkerPool();
-  const init = initMessage(id, request, lock, proxies.serviceUrl, proxies.resource.endpoint);
-  const { ready } = await pool.start(init, commandOf(scenario), readyTimeoutMs, (group) => {
-    undoing.announce(`asked worker (pid ${group.pid})`, { type: 'kill-group', group }, () =>
-      pool.close(),
-    );
-    context.adopt(group);
-  });
-  await pool.close();
-  requireHonoured(scenario, protocol, ready.honours);
-}
-
-function commandOf({ worker }: ArmRequest['scenario']): WorkerCommand {
-  return worker === undefined ? {} : { argv: worker.command, folder: worker.folder };
-}
-
-interface World {
-  readonly request: ArmRequest;
-  readonly context: ArmContext;
-  readonly undoing: Undoing;
-  readonly pool: WorkerPool;
-  readonly resource: ResourceServer;
-  readonly recorder: Recorder;
-  readonly lock: string;
-  readonly originNs: bigint;
-}
-
-async function startActor(id: string, world: World): Promise<Actor> {
-  const { request, context, undoing, pool, resource, recorder, lock, originNs } = world;
-  const { scenario, protocol, target } = request;
-  const { endpoint } = resource;
-  const proxies = await startWorkerProxies(id, target, protocol, endpoint, originNs);
-  undoing.push(`proxies of ${id}`, () => proxies.close());
-  const handle = await pool.start(
-    initMessage(id, request, lock, proxies.serviceUrl, proxies.resource.endpoint),
-    commandOf(scenario),
-    readyTimeoutMs,
-    (group) => {
-      undoing.announce(`worker ${id} (pid ${group.pid})`, { type: 'kill-group', group }, () =>
-        pool.close(),
-      );
-      context.adopt(group);
-    },
-  );
-  const { leaseMs } = scenario.lock;
-  return new Actor({ handle, proxies, recorder, lock, leaseMs, resource: scenario.resource.kind });
-}
-
-function initMessage(
-  workerId: string,
-  request: ArmRequest,
-  lock: string,
-  service: string,
-  resource: InitMessage['resource'],
-): InitMessage {
-  const { protocol, mutation, scenario, seed } = request;
-  return {
-    type: 'init',
-    version: workerProtocolVersion,
-    workerId,
-    protocol: protocol.id,
-    service,
-    resource,
-    mutation: mutation === undefined || mutation === resourceMutation ? null : mutation,
-    lock,
-    leaseMs: scenario.lock.leaseMs,
-    renewEveryMs: scenario.lock.renewEveryMs ?? null,
-    requestTimeoutMs,
-    heartbeatEveryMs,
-    seed,
-  };
-}
-
-/** Without a shared clock no times of that worker may be compared. */
-async function checkClocks(actors: readonly Actor[]): Promise<readonly string[]> {
-  const checks = await Promise.all(
-    actors.map(async ({ id, handle }) => {
-      try {
-        const { shared } = await handle.checkClock(pingTimeoutMs);
-        return shared ? [] : [`worker ${id} does not read this machine's monotonic clock`];
-      } catch (error) {
-        if (error instanceof FencepostError) return [error.message];
-        throw error;
-      }
-    }),
-  );
-  return checks.flat();
 }
 
 async function recordLedger(

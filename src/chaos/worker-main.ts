@@ -41,7 +41,7 @@ async function start(init: InitMessage): Promise<void> {
   const client = await protocol.connect({
     target,
     requestTimeoutMs: init.requestTimeoutMs,
-    clientName: `fencepost-${init.workerId}`,
+    clientName: init.clientName,
     mutation: init.mutation === null ? undefined : mutationOf(init.mutation, protocol),
     random: seededRandom(init.seed, init.workerId, 'poll'),
   });

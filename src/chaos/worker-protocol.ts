@@ -54,6 +54,11 @@ const initMessage = z.object({
   protocol: z.string().min(1),
   /** Target URL of the lock service, leading through this worker's own proxies. May hold a password. */
   service: z.string().min(1),
+  /**
+   * What its connections to the lock service should call themselves (Redis: CLIENT SETNAME), so that
+   * the servers can tell which of them come from this worker. No other worker of any run has it.
+   */
+  clientName: z.string().min(1),
   /** The business resource, through this worker's own proxy. */
   resource: z.object({ host: z.string(), port: z.int().positive() }),
   /** Mutation role the lock client must run as, or null. */

@@ -91,25 +91,36 @@ describe('fencepost run with the classic scenario', () => {
     for (const one of verdicts) expect(one).toEqual(verdicts[0]);
   });
 
-  test('passes on Redis, etcd and ZooKeeper, each with a control that went red', async () => {
-    const columns = ['redis', 'etcd', 'zookeeper'];
-    const matrix = ['--matrix', columns.join(), '-o', 'json', '--out', folder];
-    const ran = await runInTime(classic, '--lab', ...matrix);
-    expect(ran.code, ran.stdout).toBe(0);
-    const control = z.object({ result: z.string() });
-    const cell = z.object({
-      column: z.string(),
-      main: z.object({ invariants: z.array(verdict.extend({ reportOnly: z.boolean() })) }),
-      controls: z.array(control),
-    });
-    const { cells } = z.object({ cells: z.array(cell) }).parse(JSON.parse(ran.stdout));
-    expect(cells.map(({ column }) => column)).toEqual(columns);
-    for (const { main, controls } of cells) {
-      const named = main.invariants.filter(({ reportOnly }) => !reportOnly);
-      expect(new Set(named.map((one) => one.verdict))).toEqual(new Set(['held']));
-      expect(controls.map(({ result }) => result)).toContain('went-red');
-    }
-  }, 360_000);
+  test.each([
+    ['Redis, etcd and ZooKeeper', ['redis', 'etcd', 'zookeeper']],
+    ['Redis Sentinel and Redlock', ['redis-sentinel', 'redlock']],
+    ['Redis Cluster and WAIT', ['redis-cluster/redis-wait-fenced', 'redis-wait-fenced']],
+  ])(
+    'passes on %s, each with a control that went red',
+    async (_, columns) => {
+      const matrix = ['--matrix', columns.join(), '-o', 'json', '--out', folder];
+      const ran = await runInTime(classic, '--lab', ...matrix);
+      expect(ran.code, ran.stdout).toBe(0);
+      const control = z.object({ result: z.string() });
+      const cell = z.object({
+        column: z.string(),
+        main: z.object({
+          folder: z.string(),
+          invariants: z.array(verdict.extend({ reportOnly: z.boolean() })),
+        }),
+        controls: z.array(control),
+      });
+      const { cells } = z.object({ cells: z.array(cell) }).parse(JSON.parse(ran.stdout));
+      expect(cells.map(({ column }) => column)).toEqual(columns);
+      for (const { main, controls } of cells) {
+        const named = main.invariants.filter(({ reportOnly }) => !reportOnly);
+        expect(new Set(named.map((one) => one.verdict))).toEqual(new Set(['held']));
+        expect(controls.map(({ result }) => result)).toContain('went-red');
+      }
+      for (const { main } of cells) expect(main.folder).not.toContain('/');
+    },
+    360_000,
+  );
 
   test('cannot pass without its controls', async () => {
     const ran = await run(classic, '--lab', '--no-controls', '--out', folder);

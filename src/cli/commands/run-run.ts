@@ -157,7 +157,14 @@ async function chooseSite(options: RunOptions, io: Io): Promise<ChosenSite> {
   };
 }
 
-const labKinds: readonly BackendKind[] = ['redis', 'redlock', 'etcd', 'zookeeper'];
+const labKinds: readonly BackendKind[] = [
+  'redis',
+  'redis-sentinel',
+  'redis-cluster',
+  'redlock',
+  'etcd',
+  'zookeeper',
+];
 
 /** @param only the kind of the one target there is; undefined: the lab starts any */
 function columnsOf(list: string, only: BackendKind | undefined): readonly Column[] {
@@ -169,15 +176,18 @@ function columnsOf(list: string, only: BackendKind | undefined): readonly Column
   return list.split(',').map((word) => columnOf(word.trim(), kinds));
 }
 
+/** `KIND`, `PROTOCOL` on the first kind that it runs on, or `KIND/PROTOCOL`. */
 function columnOf(word: string, kinds: readonly BackendKind[]): Column {
-  const kind = kinds.find((known) => known === word);
-  if (kind !== undefined) return { name: kind, kind, protocol: undefined };
-  const target = protocolTargets(word)?.find((known) => kinds.includes(known));
-  if (target !== undefined) return { name: word, kind: target, protocol: word };
-  const known = [...kinds, ...kinds.flatMap((each) => protocolIds(each)), 'all'];
+  const kind = kinds.find((known) => word === known || word.startsWith(`${known}/`));
+  if (kind !== undefined && kind === word) return { name: word, kind, protocol: undefined };
+  const protocol = kind === undefined ? word : word.slice(kind.length + 1);
+  const possible = kind === undefined ? kinds : [kind];
+  const target = protocolTargets(protocol)?.find((known) => possible.includes(known));
+  if (target !== undefined) return { name: word, kind: target, protocol };
+  const known = [...kinds, ...new Set(kinds.flatMap((each) => protocolIds(each))), 'all'];
   throw new UsageError(`"${word}" is not a column of the matrix`, {
     code: 'unknown-column',
-    hint: `here it may be ${known.join(', ')}`,
+    hint: `here it may be ${known.join(', ')}, or KIND/PROTOCOL`,
     definite: true,
   });
 }

@@ -1,21 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkers } from '../../../src/checks/registry.ts';
-import { liveDriver } from '../../../src/chaos/drivers/live.ts';
 import type { Fault } from '../../../src/chaos/faults/fault.ts';
 import { createPause } from '../../../src/chaos/faults/pause.ts';
 import { findFault } from '../../../src/chaos/faults/registry.ts';
-import { newRunId, planScenarios, runScenarios } from '../../../src/chaos/runner.ts';
-import { parseScenario } from '../../../src/chaos/scenario-schema.ts';
 import type { CellReport } from '../../../src/domain/run-report.ts';
-import { parseTarget } from '../../../src/domain/target.ts';
 import { useLab } from '../../helpers/servers.ts';
-
-const known = Object.fromEntries(checkers.map(({ name, levels }) => [name, levels ?? []]));
-const file = new URL('../../../scenarios/paused-holder-resumes.yaml', import.meta.url);
-const scenario = parseScenario(readFileSync(file, 'utf8'), 'classic.yaml', known);
+import { runClassic } from './run-classic.ts';
 
 describe('a pause that does not do what it says', () => {
   const server = useLab({ system: 'redis' });
@@ -27,32 +19,8 @@ describe('a pause that does not do what it says', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** The classic without its controls, with the pause swapped out. */
-  async function runWith(pause: Fault): Promise<CellReport> {
-    const request = {
-      scenarios: [{ ...scenario, controls: [] }],
-      columns: [{ name: 'redis', kind: 'redis', protocol: undefined } as const],
-      repeat: 1,
-      seed: '7',
-      controls: true,
-      resourceUrl: undefined,
-      tool: 'test',
-    };
-    const report = await runScenarios(request, await planScenarios(request), {
-      driver: liveDriver(parseTarget(server.target)),
-      runId: newRunId(new Date()),
-      folder,
-      env: { XDG_STATE_HOME: folder },
-      secrets: { password: undefined, resourceUrl: undefined },
-      signal: new AbortController().signal,
-      onProgress: () => undefined,
-      findFault: (name) => (name === 'pause' ? pause : findFault(name)),
-    });
-    expect(report.undoFailed).toBe(false);
-    const [cell] = report.cells;
-    if (cell === undefined) throw new Error('nothing ran');
-    return cell;
-  }
+  const runWith = (pause: Fault): Promise<CellReport> =>
+    runClassic(server.target, folder, (name) => (name === 'pause' ? pause : findFault(name)));
 
   test('by not stopping anything is caught before the next step', async () => {
     const cell = await runWith(createPause(() => Promise.resolve(true)));

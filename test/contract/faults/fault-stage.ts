@@ -42,6 +42,7 @@ export async function openFaultStage(
   const nowhere = { host: '127.0.0.1', port: 9 };
   const proxies = await startWorkerProxies('A', target, protocol, nowhere, originNs);
   const pool = createWorkerPool();
+  const clientName = `${prefix}-A`;
   const leaseMs = 2000;
   const renewEveryMs = 300;
   const init = {
@@ -50,6 +51,7 @@ export async function openFaultStage(
     workerId: 'A',
     protocol: protocol.id,
     service: proxies.serviceUrl,
+    clientName,
     resource: proxies.resource.endpoint,
     mutation: null,
     lock,
@@ -69,7 +71,15 @@ export async function openFaultStage(
   } as const;
   const recorder = new Recorder({ ...head, accept: 'greater-or-equal', invariants: [] }, originNs);
   const journal = await UndoJournal.open({ XDG_STATE_HOME: folder }, 'run', folder);
-  const actor = new Actor({ handle, proxies, recorder, lock, leaseMs, resource: 'orders' });
+  const actor = new Actor({
+    handle,
+    proxies,
+    clientName,
+    recorder,
+    lock,
+    leaseMs,
+    resource: 'orders',
+  });
   const scene = { protocol, target, prefix, lock, observer, folder, renewEveryMs };
   const { signal } = new AbortController();
   return {
