@@ -104,6 +104,7 @@ export const curatorSemaphore: ZooKeeperConvention = {
       contender: (child) => lease.contender(child),
       gateContender: (child) => mutex.contender(child),
       capacity: 'how many permits there are is not stored on the server: clients must agree on it',
+      waitsWithNode: true,
     }),
 };
 

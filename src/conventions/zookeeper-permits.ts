@@ -22,12 +22,16 @@ export interface PermitsLayout {
   gateContender(child: Text): ContenderName | undefined;
   /** One sentence on how many permits there are. */
   readonly capacity: string;
+  /** Whoever is through the gate makes its permit's node at once, and waits with it for its turn. */
+  readonly waitsWithNode?: true;
 }
 
 /** Reads a semaphore. Its fence is the czxid of the oldest permit: no single token orders them all. */
 export function decodePermits(record: ZooKeeperRecord, layout: PermitsLayout): Decoded {
-  const permits = orderContenders(record, (name) => layout.contender(name));
-  const waiters = waitersAt(record, layout);
+  const nodes = orderContenders(record, (name) => layout.contender(name));
+  const early = layout.waitsWithNode === true ? earlyNode(nodes, record, layout) : undefined;
+  const permits = nodes.filter((one) => one !== early);
+  const waiters = waitersAt(record, layout, early);
   const waiting = waiters.kind === 'exact' ? waiters.list.length : 0;
   return {
     state: permits.length === 0 && waiting > 0 ? 'orphan-waiters' : stateOf(permits),
@@ -42,12 +46,37 @@ export function decodePermits(record: ZooKeeperRecord, layout: PermitsLayout): D
   };
 }
 
-function waitersAt(record: ZooKeeperRecord, layout: PermitsLayout): Waiters {
+/**
+ * The permit's node of the first at the gate, which holds the gate until its turn: made last, after
+ * its node at the gate. With no other node there, it is its turn.
+ */
+function earlyNode(
+  nodes: readonly Contender[],
+  { gate }: ZooKeeperRecord,
+  layout: PermitsLayout,
+): Contender | undefined {
+  if (gate === undefined || nodes.length < 2) return undefined;
+  const first = orderContenders(gate, (name) => layout.gateContender(name))[0]?.node;
+  const latest = nodes.reduce((a, b) => (a.node.czxid > b.node.czxid ? a : b));
+  return first?.ephemeralOwner === latest.node.ephemeralOwner && first.czxid < latest.node.czxid
+    ? latest
+    : undefined;
+}
+
+function waitersAt(
+  record: ZooKeeperRecord,
+  layout: PermitsLayout,
+  early: Contender | undefined,
+): Waiters {
   if (record.gate === undefined) {
     return { kind: 'unknown', reason: 'the lock at which its waiters queue was not read' };
   }
   const queue = orderContenders(record.gate, (name) => layout.gateContender(name));
-  return { kind: 'exact', list: queue.map((one, index) => toWaiter(one, index + 1)) };
+  const list = queue.map((one, index) => toWaiter(one, index + 1));
+  const [head, ...rest] = list;
+  return early === undefined || head === undefined
+    ? { kind: 'exact', list }
+    : { kind: 'exact', list: [{ ...head, note: `waits with ${early.node.name}` }, ...rest] };
 }
 
 export function fenceOf(holding: readonly Contender[]): Decoded['fence'] {
@@ -58,8 +87,9 @@ export function fenceOf(holding: readonly Contender[]): Decoded['fence'] {
 }
 
 function notesOf(permits: readonly Contender[], waiting: number, capacity: string): LockNote[] {
+  const taken = permits.length === 1 ? '1 permit' : `${permits.length} permits`;
   const notes: LockNote[] = [
-    { code: 'capacity', severity: 'info', text: `${permits.length} permits taken; ${capacity}` },
+    { code: 'capacity', severity: 'info', text: `${taken} taken; ${capacity}` },
   ];
   if (permits.length === 0 && waiting > 0) {
     notes.push({

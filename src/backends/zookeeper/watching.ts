@@ -27,6 +27,10 @@ export function withWatches(snapshot: LockSnapshot, queue: WatchedQueue): LockSn
     const position = ordered.findIndex((one) => one.node.name === waiter.record);
     const before = predecessorOf(ordered, position)?.node.name;
     const seen = watchOf(ordered[position]?.node.ephemeralOwner, before, queue);
+    const forAnyPermit = before === undefined || queue.record.gate === undefined;
+    if (seen === 'nothing' && snapshot.mode === 'semaphore' && forAnyPermit) {
+      return { ...waiter, watches: childrenWatched };
+    }
     if (seen === undefined) return { ...waiter, watches: holeOf(watches) };
     if (seen === 'nothing') {
       stranded.push({
@@ -57,6 +61,11 @@ function contendersOf({ record, convention }: WatchedQueue): {
       };
 }
 
+/** Who is first at the gate of a semaphore, or needs to pass none, waits for any permit to go. */
+const childrenWatched = unknown(
+  'it waits for any permit to go, by a watch on the children, and ZooKeeper lists watches of nodes only',
+);
+
 function holeOf(watches: Known<Watches>): Known<never> {
   if (watches.kind === 'known') return unknown('it belongs to no session');
   return unknown(watches.reason, watches.remedy);
@@ -71,7 +80,7 @@ function watchOf(
   before: Text | undefined,
   queue: WatchedQueue,
 ): Text | 'nothing' | undefined {
-  const { record, watches, chroot } = queue;
+  const { watches, chroot } = queue;
   const told = valueOf(watches);
   if (told === undefined || session === undefined || session === 0n) return undefined;
   const paths = told.get(session) ?? new Set<string>();
@@ -82,7 +91,5 @@ function watchOf(
   const other = at.children.find((child) => watched(childPath(parent, rawPath(child.name))));
   if (other !== undefined) return other.name;
   if (watched(parent)) return at.parent;
-  // Who has passed the gate waits for a permit.
-  if (watched(rawPath(record.path))) return record.path;
   return watches.kind === 'known' ? 'nothing' : undefined;
 }

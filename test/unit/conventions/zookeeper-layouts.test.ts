@@ -72,6 +72,27 @@ describe('Curator', () => {
     expect(curatorSemaphore.gate?.semaphoreAt(parseText('/locks'))).toBeUndefined();
   });
 
+  test('whoever is first at the gate waits with its permit’s node, which is no permit yet', () => {
+    const taken = child(`${guid('1')}lease-0000000000`, '10.0.0.1', 4n, 1n);
+    const at = { ...gate, children: [child(`${guid('2')}lock-0000000001`, '10.0.0.2', 5n, 2n)] };
+    const read = (czxid: bigint, session: bigint) => {
+      const early = child(`${guid('2')}lease-0000000001`, '10.0.0.2', czxid, session);
+      return curatorSemaphore.decode({ ...record('/sem/leases', [taken, early]), gate: at });
+    };
+    const waits = read(6n, 2n);
+    expect(valueOf(waits.holders)).toMatchObject([{ owner: '10.0.0.1' }]);
+    expect(waits.waiters).toMatchObject({
+      list: [{ owner: '10.0.0.2', note: `waits with ${guid('2')}lease-0000000001` }],
+    });
+    expect(waits.notes[0]?.text).toContain('1 permit taken');
+    // Of another session, or older than its place at the gate, it is a permit.
+    expect(valueOf(read(6n, 3n).holders)).toHaveLength(2);
+    expect(valueOf(read(4n, 2n).holders)).toHaveLength(2);
+    const alone = child(`${guid('2')}lease-0000000001`, '10.0.0.2', 6n, 2n);
+    const granted = curatorSemaphore.decode({ ...record('/sem/leases', [alone]), gate: at });
+    expect(valueOf(granted.holders)).toHaveLength(1);
+  });
+
   test('waiters at a gate without any permit taken are orphans', () => {
     const decoded = curatorSemaphore.decode({ ...record('/sem/leases', []), gate });
     expect(decoded.state).toBe('orphan-waiters');
