@@ -192,6 +192,17 @@ function conclude(
     timeline: timelineOf(script.steps, faults),
     problems,
     schedulerLagMs,
+    shortfalls: shortfallsIn(history, protocol.shortfallCodes),
   };
   return { report, history };
+}
+
+/** Counted in the history: renewals by a worker's own timer are no steps. */
+function shortfallsIn(
+  { events }: History,
+  codes: readonly string[] | undefined,
+): number | undefined {
+  if (codes === undefined) return undefined;
+  return events.filter((event) => event.kind === 'complete' && codes.includes(event.code ?? ''))
+    .length;
 }

@@ -63,6 +63,7 @@ const arm: z.ZodType<ArmReport> = z.object({
   ),
   problems: z.array(z.string()),
   schedulerLagMs: z.number(),
+  shortfalls: maybeNumber,
 });
 const maybeArm = arm.optional();
 

@@ -1,7 +1,7 @@
 /**
  * A refused try ("busy") needs somebody who may have held the lock meanwhile: a known grant, from
- * its acquire's invocation to its release's reply, or an acquire whose reply was lost. A false
- * refusal costs availability, not safety, so this is judged only when asked for.
+ * its acquire's invocation to its release's reply, an acquire whose reply was lost, or one that took
+ * the lock and gave it back before it failed. A false refusal costs availability, not safety, so this is judged only when asked for.
  */
 import type { Checker } from './checker.ts';
 import { count, perLock, type Findings } from './conclude.ts';
@@ -25,6 +25,15 @@ export function isBusy({ invoke, outcome, complete }: Operation): boolean {
   );
 }
 
+/** Codes of an acquire that failed although its record was there until it was taken back. */
+const takenBackCodes: ReadonlySet<string> = new Set(['too-few-replicas']);
+
+function wasTakenBack({ invoke, outcome, complete }: Operation): boolean {
+  return (
+    invoke.action === 'acquire' && outcome === 'fail' && takenBackCodes.has(complete?.code ?? '')
+  );
+}
+
 function judge(lock: LockHistory): Findings {
   const refusals = lock.operations.filter(isBusy);
   const holds = lock.grants.map((grant) => possibleHold(lock, grant));
@@ -32,10 +41,15 @@ function judge(lock: LockHistory): Findings {
     holds.map((hold) => ({ ...hold, to: Math.min(hold.to, leaseLimit(hold.value)) })),
   );
   const unended = new IntervalList(holds);
-  const meets = (holds: IntervalList<Grant>, one: Operation): boolean =>
+  const takenBack = new IntervalList(
+    lock.operations
+      .filter(wasTakenBack)
+      .map((one) => ({ from: one.startNs, to: one.replyNs, value: one })),
+  );
+  const meets = (holds: IntervalList<unknown>, one: Operation): boolean =>
     // Closed intervals: to touch is to meet.
     holds.firstMeeting(one.startNs - 1, one.replyNs + 1) !== undefined;
-  const alone = refusals.filter((one) => !meets(leased, one));
+  const alone = refusals.filter((one) => !meets(leased, one) && !meets(takenBack, one));
   const late = alone.filter((one) => meets(unended, one));
   const unexplained = unmatched(
     lock,

@@ -77,6 +77,8 @@ export interface ArmReport {
   /** Why this arm proves less than it should; empty for a pass. */
   readonly problems: readonly string[];
   readonly schedulerLagMs: number;
+  /** Operations that too few replicas confirmed in time; undefined where none need confirm. */
+  readonly shortfalls?: number | undefined;
 }
 
 export interface ControlReport {

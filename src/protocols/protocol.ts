@@ -162,6 +162,8 @@ export interface LockProtocol {
   readonly definiteCodes: readonly string[];
   /** Replicas of the server that it cannot do without. Default: none. */
   readonly replicas?: number;
+  /** Codes that say that too few of them confirmed in time; every one in a run is counted. */
+  readonly shortfallCodes?: readonly string[];
   /** Each mutation role: a broken variant exists, or why the layout rules it out. */
   readonly mutations: Readonly<Record<MutationRole, 'variant' | { readonly prevented: string }>>;
   /** How it looks on the wire. Without it lost replies and requests cannot be aimed at it. */

@@ -23,6 +23,10 @@ import { redisSetNx, setNxClient } from './redis-set-nx.ts';
 const confirmations = 1;
 const longestWaitMs = 500;
 
+const tooFewReplicas = 'too-few-replicas';
+const tooFewAndUnknown = 'too-few-replicas-release-unknown';
+const tooFewForRenewal = 'too-few-replicas-renewed';
+
 /** The lock under the `WAIT`: how it is taken, and how its record is written again. */
 interface Base {
   readonly protocol: LockProtocol;
@@ -53,7 +57,8 @@ function waiting(id: string, base: Base): LockProtocol {
     id,
     title: `${protocol.title}; the grant counts when ${confirmations} replica has confirmed it (WAIT)`,
     replicas: confirmations,
-    definiteCodes: [...protocol.definiteCodes, 'too-few-replicas'],
+    shortfallCodes: [tooFewReplicas, tooFewAndUnknown, tooFewForRenewal],
+    definiteCodes: [...protocol.definiteCodes, tooFewReplicas],
     async connect(context) {
       return new WaitingClient(await openRedisLink(context), context, base);
     },
@@ -117,23 +122,42 @@ class WaitingClient implements LockClient {
     const owner = textToBytes(grant.owner);
     const touched = await runScript(connection, touch, [this.#base.record(lock)], [owner]);
     if (touched.outcome !== 'ok' || touched.word !== 'ok') return 0;
+    return this.#confirmations(connection);
+  }
+
+  async #confirmations(connection: Pick<RedisSender, 'send'>): Promise<number> {
     const reply = await connection.send('WAIT', confirmations, this.#waitMs);
     return reply.outcome === 'ok' && typeof reply.value === 'bigint' ? Number(reply.value) : 0;
   }
 
-  /** Without enough replicas there is no lock; whether the record has gone only its release says. */
-  async #giveBack(lock: string, grant: Grant, replicas: number): Promise<Reply<never>> {
-    const shortfall = `${replicas} of ${confirmations} replicas confirmed within ${this.#waitMs} ms`;
-    const released = await this.#plain.release(lock, grant);
-    if (released.outcome === 'ok' || released.code === 'not-owner') {
-      return { outcome: 'fail', code: 'too-few-replicas', detail: `${shortfall}; released` };
-    }
-    const detail = `${shortfall}; its release ended ${released.code}`;
-    return { outcome: 'unknown', code: 'too-few-replicas-release-unknown', detail };
+  #shortfall(replicas: number): string {
+    return `${replicas} of ${confirmations} replicas confirmed within ${this.#waitMs} ms`;
   }
 
-  renew(lock: string, grant: Grant, leaseMs: number): Promise<Reply<{ grantedTtlMs: number }>> {
-    return this.#plain.renew(lock, grant, leaseMs);
+  /** Without enough replicas there is no lock; whether the record has gone only its release says. */
+  async #giveBack(lock: string, grant: Grant, replicas: number): Promise<Reply<never>> {
+    const shortfall = this.#shortfall(replicas);
+    const released = await this.#plain.release(lock, grant);
+    if (released.outcome === 'ok' || released.code === 'not-owner') {
+      return { outcome: 'fail', code: tooFewReplicas, detail: `${shortfall}; released` };
+    }
+    const detail = `${shortfall}; its release ended ${released.code}`;
+    return { outcome: 'unknown', code: tooFewAndUnknown, detail };
+  }
+
+  /** Longer on the primary only is no longer lease to rely on, and no shorter one either: unknown. */
+  async renew(
+    lock: string,
+    grant: Grant,
+    leaseMs: number,
+  ): Promise<Reply<{ grantedTtlMs: number }>> {
+    const connection = await this.#link.pin(this.#base.record(lock));
+    const pinned = { send: connection.send, close: () => undefined };
+    const reply = await this.#base.client(pinned, this.#context).renew(lock, grant, leaseMs);
+    if (reply.outcome !== 'ok') return reply;
+    const replicas = await this.#confirmations(connection);
+    if (replicas >= confirmations) return reply;
+    return { outcome: 'unknown', code: tooFewForRenewal, detail: this.#shortfall(replicas) };
   }
 
   release(lock: string, grant: Grant): Promise<Reply<object>> {

@@ -1,7 +1,7 @@
 /** A run as Markdown, for pull requests and tickets. */
 import type { CellReport, RunReport } from '../domain/run-report.ts';
 import { escapeMarkdown } from './escape.ts';
-import { cellName, controlText, summaryText, verdictText } from './run-words.ts';
+import { cellName, controlText, shortfallText, summaryText, verdictText } from './run-words.ts';
 
 export function renderMarkdown(report: RunReport): string {
   const cells = report.cells.map((cell) => cellText(cell, report));
@@ -10,9 +10,11 @@ export function renderMarkdown(report: RunReport): string {
 }
 
 function cellText(cell: CellReport, report: RunReport): string {
+  const shortfalls = shortfallText(cell);
   const rows = [
     ...(cell.main?.invariants ?? []).map((one) => [one.invariant, verdictText(one), one.note]),
     ...cell.controls.map((one) => [`control ${one.mutate}`, controlText(one), one.note]),
+    ...(shortfalls === undefined ? [] : [['too few replicas confirmed (WAIT)', shortfalls, '']]),
   ];
   const faults = (cell.main?.faults ?? []).flatMap(({ fault, target, proven, evidence }) => [
     `- ${escapeMarkdown(`${fault} of ${target}: ${proven ? 'proven' : 'NOT PROVEN'}`)}`,

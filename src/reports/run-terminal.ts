@@ -14,6 +14,7 @@ import {
   controlTone,
   invariantTone,
   notPassed,
+  shortfallText,
   summaryText,
   verdictText,
   type Tone,
@@ -89,7 +90,7 @@ interface Row {
 }
 
 function verdictTable(cells: readonly CellReport[], paint: Paint): readonly string[] {
-  const rows = [...invariantRows(cells), ...controlRows(cells)];
+  const rows = [...invariantRows(cells), ...controlRows(cells), ...shortfallRow(cells)];
   const heads = cells.map((cell) =>
     cell.round > 1 ? `${cell.column} ${cell.round}` : cell.column,
   );
@@ -136,6 +137,16 @@ function controlRows(cells: readonly CellReport[]): readonly Row[] {
       return { text: controlText(found), tone: controlTone(found) };
     }),
   }));
+}
+
+function shortfallRow(cells: readonly CellReport[]): readonly Row[] {
+  const texts = cells.map(shortfallText);
+  if (texts.every((text) => text === undefined)) return [];
+  const row = texts.map((text): Row['cells'][number] => ({
+    text: text ?? '-',
+    tone: text === undefined || text === 'none' ? 'good' : 'warn',
+  }));
+  return [{ title: 'too few replicas confirmed (WAIT)', cells: row }];
 }
 
 /** Witness of each violation, and everything that stands between a cell and a pass. */

@@ -89,3 +89,11 @@ export function byScenario(report: RunReport): ReadonlyMap<string, readonly Cell
   }
   return groups;
 }
+
+/** How often too few replicas confirmed, in the scenario and its controls; undefined: none need. */
+export function shortfallText({ main, controls }: CellReport): string | undefined {
+  const counts = [main, ...controls.map(({ arm }) => arm)].flatMap((arm) => arm?.shortfalls ?? []);
+  if (counts.length === 0) return undefined;
+  const total = counts.reduce((sum, one) => sum + one, 0);
+  return total === 0 ? 'none' : `${total} operations`;
+}

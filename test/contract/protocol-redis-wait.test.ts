@@ -68,6 +68,18 @@ describe.each(['redis-wait-fenced', 'redis-wait'])('protocol %s without its repl
     expect(await client.acquire(request)).toMatchObject({ outcome: 'ok' });
   });
 
+  test('a renewal that no replica confirms is unknown: it counts on no longer lease', async () => {
+    const taken = await client.acquire(request);
+    if (taken.outcome !== 'ok') throw new Error(`acquire: ${JSON.stringify(taken)}`);
+    expect(await client.renew(lock, taken.grant, 60_000)).toMatchObject({ outcome: 'ok' });
+    signalReplicas('SIGSTOP');
+    expect(await client.renew(lock, taken.grant, 90_000)).toMatchObject({
+      outcome: 'unknown',
+      code: 'too-few-replicas-renewed',
+    });
+    expect(await observer.state(lock)).toMatchObject({ kind: 'held', owner: taken.grant.owner });
+  });
+
   test('it is unknown when the reply to that release is lost', async () => {
     signalReplicas('SIGSTOP');
     const lost = proxies[0]?.arm({ what: 'reply', action: 'release', nth: 1 });

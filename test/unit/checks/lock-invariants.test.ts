@@ -318,6 +318,16 @@ describe('false busy replies', () => {
     expect(resultOf(history, 'no-false-busy').verdict).toBe('violated');
   });
 
+  test('an acquire that gave the lock back for want of replicas explains what met it', () => {
+    const tooFew = { complete: { code: 'too-few-replicas' } };
+    const history = start()
+      .op('acquire', 'A', [0, 9], 'fail', tooFew)
+      .op('acquire', 'B', [5, 6], 'fail', busy);
+    expect(resultOf(history, 'no-false-busy').verdict).toBe('held');
+    history.op('acquire', 'C', [10, 11], 'fail', busy);
+    expect(resultOf(history, 'no-false-busy').verdict).toBe('violated');
+  });
+
   test('are inconclusive after a lease that must have ended, and not exercised without refusals', () => {
     const late = start().granted('A', [0, 5], 1n).op('acquire', 'B', [1500, 1501], 'fail', busy);
     expect(resultOf(late, 'no-false-busy').verdict).toBe('inconclusive');
