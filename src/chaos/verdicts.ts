@@ -57,7 +57,7 @@ export function judgeControl(control: ControlSpec, arm: ArmReport): ControlRepor
   const { name, expected, found } = first;
   const verdict = found?.verdict ?? 'inconclusive';
   const result = verdict === 'held' ? 'stayed-green' : 'inconclusive';
-  const why = verdict === 'held' ? (found?.note ?? '') : (arm.problems[0] ?? found?.note ?? '');
+  const why = [found?.note, ...(verdict === 'held' ? [] : arm.problems)].slice(0, 2).join('; ');
   return { mutate, result, note: `${name} is ${verdict}, not ${expected}: ${why}`, arm };
 }
 

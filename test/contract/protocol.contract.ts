@@ -298,7 +298,7 @@ export function describeProtocol(facts: ProtocolFacts): void {
       const start = performance.now();
       const request = { lock, owner: owner('b'), leaseMs: longLeaseMs, waitMs: 0 };
       expect(await a.client.acquire(request)).toMatchObject({ outcome: 'unknown' });
-      expect(performance.now() - start).toBeLessThan(2 * requestTimeoutMs);
+      expect(performance.now() - start).toBeLessThan(10 * requestTimeoutMs);
       if (!takesBack) expect(a.proxy.framesToServer() - before).toBe(1);
     });
 

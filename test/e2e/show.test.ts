@@ -132,7 +132,8 @@ test('Ctrl-C during the watch ends it at once and closes the connection', async 
   const before = performance.now();
   child.kill('SIGINT');
   expect(await ended).toEqual({ stdout: '', stderr: 'fencepost: interrupted\n', code: 130 });
-  expect(performance.now() - before).toBeLessThan(1500);
+  // Not the minute that was asked for; how busy this machine is says nothing.
+  expect(performance.now() - before).toBeLessThan(15_000);
   await until('the connection is closed', async () => !(await ours()));
 });
 
