@@ -16,6 +16,8 @@ export interface ArmRequest {
   readonly target: Target;
   /** The server ends with the run. */
   readonly throwaway: boolean;
+  /** Whether the run has controls. */
+  readonly controls: boolean;
   readonly resourceUrl: string | undefined;
   readonly seed: string;
   readonly runId: string;

@@ -270,7 +270,7 @@ class Run {
 
   #armRequest(cell: Cell, site: Site, mutation: string | undefined): ArmRequest {
     const { folder, runId } = this.#context;
-    const { seed, tool, resourceUrl } = this.#request;
+    const { seed, tool, resourceUrl, controls } = this.#request;
     const { scenario, protocol } = cell;
     const { target, throwaway } = site;
     const folderName =
@@ -282,6 +282,7 @@ class Run {
       protocol,
       target,
       throwaway,
+      controls,
       resourceUrl,
       seed,
       runId,

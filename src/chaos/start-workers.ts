@@ -50,7 +50,7 @@ export async function askWorker(arm: WorkersOfArm): Promise<void> {
     context.adopt(group);
   });
   await pool.close();
-  requireHonoured(scenario, protocol, ready.honours);
+  requireHonoured(scenario, protocol, ready.honours, request.controls);
 }
 
 function commandOf({ worker }: ArmRequest['scenario']): WorkerCommand {

@@ -6,7 +6,7 @@ import { UsageError } from '../domain/errors.ts';
 import type { Scenario, Step } from '../domain/scenario.ts';
 import type { LockProtocol } from '../protocols/protocol.ts';
 import { findFault } from './faults/registry.ts';
-import { resourceMutation } from './scenario-schema.ts';
+import { planControl } from './plan.ts';
 
 /** Something a worker must honour, and the part of the scenario that needs it. */
 interface Demand {
@@ -16,14 +16,18 @@ interface Demand {
 
 /**
  * Refuses a scenario that needs what its worker does not honour.
+ * @param controls whether they are run; without them no broken variant is asked for
  * @throws {UsageError} `worker-lacks` with every step that cannot be done, and why
  */
 export function requireHonoured(
   scenario: Scenario,
   protocol: LockProtocol,
   honours: readonly string[],
+  controls: boolean,
 ): void {
-  const lacking = demandsOf(scenario, protocol).filter(({ honour }) => !honours.includes(honour));
+  const lacking = demandsOf(scenario, protocol, controls).filter(
+    ({ honour }) => !honours.includes(honour),
+  );
   if (lacking.length === 0) return;
   const reasons = lacking.map(
     ({ honour, neededBy }) => `${neededBy} needs "${honour}", which the worker does not honour`,
@@ -35,15 +39,19 @@ export function requireHonoured(
   });
 }
 
-function demandsOf(scenario: Scenario, protocol: LockProtocol): readonly Demand[] {
+function demandsOf(
+  scenario: Scenario,
+  protocol: LockProtocol,
+  controls: boolean,
+): readonly Demand[] {
   const demands = scenario.steps.flatMap(stepDemands);
   if (scenario.lock.renewEveryMs !== undefined) {
     demands.push({ honour: 'renew-timer', neededBy: 'lock.renew' });
   }
   if (protocol.fenced) demands.push({ honour: 'fence', neededBy: `protocol ${protocol.id}` });
-  for (const { mutate } of scenario.controls) {
-    if (mutate === resourceMutation) continue;
-    demands.push({ honour: 'mutation', neededBy: `control ${mutate}` });
+  for (const control of controls ? scenario.controls : []) {
+    if (planControl(control, protocol).how !== 'protocol') continue;
+    demands.push({ honour: 'mutation', neededBy: `control ${control.mutate}` });
   }
   return demands;
 }

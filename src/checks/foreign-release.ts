@@ -34,7 +34,7 @@ function judge(history: HistoryIndex, lock: LockHistory): Findings {
     const seen = reader.of(victim);
     const loss = lossOf(victim, release, lock, seen.loss);
     const pair = `${release.invoke.worker}'s release while ${grantName(victim)} held the lock`;
-    if (loss === undefined) {
+    if (loss === undefined || isOwnDoing(victim, release, loss)) {
       if (!survived(victim, release, seen)) {
         doubt ??= `nobody looked at the record after ${pair}`;
       }
@@ -58,6 +58,15 @@ function judge(history: HistoryIndex, lock: LockHistory): Findings {
     held: `${count(exercised, 'release')} by somebody else, and the holder's record stayed`,
     idle: 'nobody released the lock while another held it',
   };
+}
+
+/**
+ * A plain deletion leaves no trace of who made it. The holder's own release found its record and
+ * removed it, the other one says that it did nothing: what was told after both is no third thing.
+ */
+function isOwnDoing(victim: Grant, release: Operation, loss: Loss): boolean {
+  const own = victim.release;
+  return release.outcome === 'fail' && own?.outcome === 'ok' && loss.atNs >= own.startNs;
 }
 
 /** Releases that may have arrived while another grant was surely held, each with that grant. */

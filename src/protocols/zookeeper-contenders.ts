@@ -14,13 +14,21 @@ export interface Contender {
   readonly sequence: number;
 }
 
+/** Whether its owner marks the node before it deletes it: kazoo just deletes. */
+export function marksItsRelease(path: string): boolean {
+  return !kazooName.test(path.slice(path.lastIndexOf('/') + 1));
+}
+
 const contenderName =
   /^_c_(?<guid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-lock-(?<digits>.+)$/;
+/** As kazoo writes them: of a user's own worker. Its guid is drawn, not derived. */
+const kazooName = /^(?<guid>[0-9a-f]{32})__lock__(?<digits>.+)$/;
 
 /** The children that are contenders, in the order of the queue. */
 export function contendersOf(children: readonly string[]): readonly Contender[] {
   const contenders = children.flatMap((name) => {
-    const { guid = '', digits = '' } = contenderName.exec(name)?.groups ?? {};
+    const found = contenderName.exec(name) ?? kazooName.exec(name);
+    const { guid = '', digits = '' } = found?.groups ?? {};
     const sequence = parseSequence(digits);
     return sequence === undefined ? [] : [{ name, guid, sequence }];
   });

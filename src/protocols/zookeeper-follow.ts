@@ -10,7 +10,7 @@ import type { OwnerToken } from '../domain/holder.ts';
 import { bytesToText } from '../domain/text.ts';
 import type { ObservedEnd } from './protocol.ts';
 import { isNoNode, lockPath } from './zookeeper-client.ts';
-import { contendersOf } from './zookeeper-contenders.ts';
+import { contendersOf, marksItsRelease } from './zookeeper-contenders.ts';
 import type { LeaseSession } from './zookeeper-lease.ts';
 import type { SessionTrack } from './zookeeper-sessions.ts';
 
@@ -215,7 +215,11 @@ export class LockFollower {
     }
     const { fate, seen } = await this.#track.endOf(noted.session);
     const witness = `deleted${at}; ${seen}`;
-    if (fate === 'alive') return { order, cause: 'removed-early', witness };
+    if (fate === 'alive') {
+      // Without a mark a release looks like anybody's deletion.
+      const cause = queue && !marksItsRelease(noted.path) ? 'unknown' : 'removed-early';
+      return { order, cause, witness };
+    }
     if (fate === 'ran-out') return { order, cause: 'expired', witness };
     if (fate === 'unknown') return { order, cause: 'unknown', witness };
     // To end the session is how the lone node is released; a queue's node goes before its session.

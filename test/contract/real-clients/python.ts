@@ -5,13 +5,23 @@ import { clientFile, type ClientCommand } from './client-program.ts';
 /** Debian's packages are for Debian's own interpreter, which need not be the first on PATH. */
 const interpreters = ['/usr/bin/python3', 'python3'];
 
+export interface PythonLibrary {
+  readonly module: string;
+  readonly debian: string;
+  readonly pypi: string;
+}
+
 /** @throws {Error} when no interpreter here can import `library` */
 export function pythonClient(
-  library: { readonly module: string; readonly debian: string; readonly pypi: string },
+  library: PythonLibrary,
   file: string,
   args: readonly string[],
 ): ClientCommand {
-  const { module, debian, pypi } = library;
+  return { file: pythonWith(library), args: [clientFile(file), ...args] };
+}
+
+/** The interpreter. @throws {Error} when none here can import `library` */
+export function pythonWith({ module, debian, pypi }: PythonLibrary): string {
   const python = interpreters.find(
     (one) => spawnSync(one, ['-c', `import ${module}`]).status === 0,
   );
@@ -20,5 +30,5 @@ export function pythonClient(
       `python3 cannot import ${module}: run apt-get install ${debian}, or elsewhere pip install ${pypi}`,
     );
   }
-  return { file: python, args: [clientFile(file), ...args] };
+  return python;
 }

@@ -14,7 +14,7 @@ describe('a scenario with a worker of the user', () => {
   test('may run when the worker honours every step, the fence and the controls', async () => {
     const protocol = await openProtocol('redis-fenced', 'redis');
     expect(() => {
-      requireHonoured(scenario, protocol, all);
+      requireHonoured(scenario, protocol, all, true);
     }).not.toThrow();
   });
 
@@ -27,7 +27,19 @@ describe('a scenario with a worker of the user', () => {
     const protocol = await openProtocol('redis-fenced', 'redis');
     const honours = all.filter((each) => each !== honour);
     expect(() => {
-      requireHonoured(scenario, protocol, honours);
+      requireHonoured(scenario, protocol, honours, true);
     }).toThrow(says);
+  });
+
+  test('needs no broken variant without controls, nor where the layout has none', async () => {
+    const honours = all.filter((each) => each !== 'mutation');
+    const redis = await openProtocol('redis-fenced', 'redis');
+    expect(() => {
+      requireHonoured(scenario, redis, honours, false);
+    }).not.toThrow();
+    const zookeeper = await openProtocol('zookeeper-sequential', 'zookeeper');
+    expect(() => {
+      requireHonoured(scenario, zookeeper, honours, true);
+    }).not.toThrow();
   });
 });
