@@ -5,7 +5,7 @@
 import { definiteCodes, isSessionExpired } from '../clients/zookeeper/answers.ts';
 import { isNodeError, zooKeeperCodes } from '../clients/zookeeper/errors.ts';
 import { operations } from '../clients/zookeeper/lean-connection.ts';
-import { UsageError } from '../domain/errors.ts';
+import { TargetError } from '../domain/errors.ts';
 import type { OwnerToken } from '../domain/holder.ts';
 import { displayTarget } from '../domain/target.ts';
 import { textToBytes } from '../domain/text.ts';
@@ -61,7 +61,7 @@ const probeTimeoutMs = 4000;
 
 /**
  * Makes sure that a member takes sessions, and that the target's chroot is there.
- * @throws {FencepostError} as `attach` does; `no-chroot`
+ * @throws {FencepostError} as `attach` does @throws {TargetError} `no-chroot`
  */
 export async function reachZooKeeper(context: Omit<ProtocolContext, 'mutation'>): Promise<void> {
   const { target } = context;
@@ -69,7 +69,7 @@ export async function reachZooKeeper(context: Omit<ProtocolContext, 'mutation'>)
   try {
     if ((await session.use((connection) => connection.exists('/'))) !== undefined) return;
     const there = displayTarget({ ...target, path: '' });
-    throw new UsageError(`chroot "/${target.path}" does not exist on ${there}`, {
+    throw new TargetError(`chroot "/${target.path}" does not exist on ${there}`, {
       code: 'no-chroot',
       hint: 'leave the path out of the target, or create the node first',
       definite: true,

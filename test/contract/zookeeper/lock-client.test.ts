@@ -27,6 +27,16 @@ const context = () => ({
 });
 const owner = (name: string) => stringToText(`${name}-${randomBytes(4).toString('hex')}`);
 
+test('a chroot that is not there is a target that cannot be used: exit code 4', async () => {
+  const target = { ...context().target, path: 'nope' };
+  const refused = { code: 'no-chroot', exitCode: 4 };
+  const shared = { ...context(), target };
+  await expect(
+    zooKeeperSequential.connect({ ...shared, mutation: undefined }),
+  ).rejects.toMatchObject(refused);
+  await expect(zooKeeperSequential.observe(shared)).rejects.toMatchObject(refused);
+});
+
 describe('the ZooKeeper queue', () => {
   let observer: LockObserver;
   let lock = '';
