@@ -1,9 +1,11 @@
 /** What is told of the server, and of one that cannot be reached. */
+import { getEventListeners, setMaxListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { Backend } from '../../../src/backends/backend.ts';
 import { FencepostError } from '../../../src/domain/errors.ts';
 import { valueOf } from '../../../src/domain/known.ts';
 import { deadPort, silentServer } from '../../helpers/tcp.ts';
+import { until } from '../../helpers/until.ts';
 import { collect, everyLock, forever, type World } from './subject.ts';
 
 /** Registers this part. */
@@ -28,6 +30,20 @@ export function describeConnecting(world: World): void {
       } finally {
         await silent.stop();
       }
+    });
+
+    test('requests that have ended listen to the signal no more', async () => {
+      const { signal } = new AbortController();
+      // As the command line does: many requests are under way at once.
+      setMaxListeners(0, signal);
+      const { ref } = await world.seeder.take(world.fresh(), 'w1', 60_000);
+      await world.backend.probe(signal);
+      await collect(world.backend.list(everyLock, signal).locks);
+      const lock = await world.look(ref);
+      await world.backend.inspect(ref, signal);
+      await collect(world.backend.history(ref, signal).records);
+      await world.backend.sample(lock, 100, signal);
+      await until('nobody listens', () => getEventListeners(signal, 'abort').length === 0);
     });
 
     test('closing twice is harmless, and a closed adapter answers no more', async () => {

@@ -2,6 +2,7 @@
  * What an adapter gives to the contract suite, and what the suite's parts share: the subject, its
  * facts, the raw client, and small ways of asking.
  */
+import { setMaxListeners } from 'node:events';
 import { expect } from 'vitest';
 import { defaultLockPatterns } from '../../../src/domain/glob.ts';
 import type { Backend, LockQuery } from '../../../src/backends/backend.ts';
@@ -90,6 +91,8 @@ export async function expectFree(world: World, ref: LockRef): Promise<void> {
 
 /** A signal that nobody aborts. */
 export const forever = new AbortController().signal;
+// Every request under way listens to it: more than ten are no leak.
+setMaxListeners(0, forever);
 
 export const everyLock: LockQuery = {
   pattern: undefined,
