@@ -121,8 +121,9 @@ describe('without a quorum', () => {
     await expect(collect(backend.list(everyLock, forever).locks)).rejects.toMatchObject(noLeader);
     const release = backend.release(seen, { timeoutMs: 3_000 }, forever);
     await expect(release).rejects.toMatchObject({ ...noLeader, definite: true });
-    // One request that the member took while it still believed in its leader, and one way round.
-    expect(performance.now() - started).toBeLessThan(8_000);
+    // One request that the member took while it still believed in its leader, and one way round;
+    // far from hanging, also on a busy machine.
+    expect(performance.now() - started).toBeLessThan(20_000);
     const ran = await fencepost(['ls', '--target', lab.target]);
     expect([ran.code, ran.stdout]).toEqual([4, '']);
     expect(ran.stderr).toContain('has no leader');
