@@ -11,7 +11,8 @@ import type { EtcdLink } from '../../clients/etcd/link.ts';
 import { openWatch, readUntil, type KeyEvent, type Watch } from '../../clients/etcd/watch.ts';
 import { leaseHex } from '../../conventions/etcd-queue.ts';
 import type { StoredGrant } from './identity.ts';
-import { everyKey, prefixRange, readKey, type KeyRange } from './range.ts';
+import { everyKey, prefixRange, type KeyRange } from './key-range.ts';
+import { readKey } from './range.ts';
 
 export interface ReleasedGrant {
   readonly grant: StoredGrant;

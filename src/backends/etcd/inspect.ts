@@ -14,7 +14,7 @@ import { leaseHex } from '../../conventions/etcd-queue.ts';
 import { sharedOwnerNote } from '../../conventions/owner-shape.ts';
 import { findLock, type Found } from './find.ts';
 import { readLeases, type LeaseState } from './leases.ts';
-import { prefixRange } from './range.ts';
+import { prefixRange } from './key-range.ts';
 import { readContext } from './server-view.ts';
 import { holderOf, toSnapshot } from './snapshot.ts';
 import type { EtcdWorld } from './world.ts';

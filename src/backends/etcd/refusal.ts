@@ -3,7 +3,7 @@ import type { IPermission } from 'etcd3';
 import { FencepostError, PermissionError } from '../../domain/errors.ts';
 import { bytesToText, type Text } from '../../domain/text.ts';
 import type { EtcdLink } from '../../clients/etcd/link.ts';
-import { prefixRange } from './range.ts';
+import { prefixRange } from './key-range.ts';
 
 /**
  * @param what the range that was asked for, e.g. `every key` or `keys that begin with /locks`
