@@ -41,7 +41,8 @@ export const sequentialNodes = queueConvention({
   id: 'sequential-nodes',
   title: 'sequential nodes (library unknown)',
   recognises: 'any sequential children of a node with a lock’s name',
-  child: new RegExp(`^[^/]*?[^0-9-]?${sequenceSuffix}`),
+  // A single hyphen belongs to the prefix, so `n-1500000000` is no negative number.
+  child: new RegExp(`^(?:[^/]*[^-/]-|[^/]*[^0-9/-])?${sequenceSuffix}`),
   confidence: 'low',
   uniqueNames: false,
 });

@@ -5,8 +5,11 @@
 
 const span = 2 ** 32;
 
-/** `%010d` as the source of a regular expression: the server pads with zeros, the sign included. */
-const paddedNumber = String.raw`\d{10}|-\d{9,10}`;
+/**
+ * `%010d` as the source of a regular expression: the server pads with zeros, the sign included. So
+ * the minus of eleven characters is no hyphen before a padded number, as in `n-0000000001`.
+ */
+const paddedNumber = String.raw`\d{10}|-\d{9}|-[12]\d{9}`;
 const wholly = new RegExp(`^(?:${paddedNumber})$`);
 
 /** The end of a contender's name, as the source of a regular expression with the group `sequence`. */

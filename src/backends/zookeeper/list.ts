@@ -65,7 +65,7 @@ export async function* listLocks(
   for await (const node of nodes) {
     if (signal.aborted) throw interrupted();
     tally.read += 1 + node.children.filter(isContender).length;
-    if (!wanted(world, node, query)) continue;
+    if (!wanted(world, node, query) || contendsAbove(node, query)) continue;
     pending.push(snapshotOf(world, node, query, tally));
     if (pending.length >= walkConcurrency) {
       const lock = await pending.shift();
@@ -104,6 +104,18 @@ function wanted({ conventions }: ListWorld, { path }: WalkedNode, { pattern }: L
   const matches = globMatcher([pattern]);
   const text = stringToText(path);
   return matches(text) || conventions.all.some((one) => isNamed(one.nameOf?.(text), matches));
+}
+
+/** Whether its parent's row has this node already, as a contender of any sequential layout. */
+function contendsAbove(
+  { path, stat }: WalkedNode,
+  { lockPatterns, conventions, all }: LockQuery,
+): boolean {
+  const name = stringToText(nodeName(path));
+  if (stat.ephemeralOwner === 0n || sequentialNodes.contender(name) === undefined) return false;
+  if (conventions?.includes(sequentialNodes.id) === false) return false;
+  const parent = stringToText(path.slice(0, path.lastIndexOf('/')));
+  return all || globMatcher(lockPatterns)(parent);
 }
 
 function isNamed(name: Text | undefined, matches: (name: Text) => boolean): boolean {

@@ -129,6 +129,48 @@ test('a semaphore is called by its path, its waiters queue at its gate, and the 
   expect(named).toHaveLength(1);
 });
 
+describe('names that several libraries write', () => {
+  const ephemeral = (path: string): Node => ({ path, data: '', ephemeral: true });
+  test.each([
+    {
+      name: '/locks/bare',
+      nodes: ['lock-0000000000', 'lock-0000000001'],
+      convention: 'distributed-lock-mutex',
+      candidates: ['bare-lock'],
+    },
+    {
+      name: '/locks/shared',
+      nodes: ['read-0000000000', 'write-0000000001'],
+      convention: 'distributed-lock-read-write',
+      candidates: ['bare-read-write'],
+    },
+    {
+      name: '/locks/recipe',
+      nodes: ['n-0000000000', 'n-0000000001'],
+      convention: 'sequential-nodes',
+      candidates: [],
+    },
+  ])('$nodes.0 has all its candidates, in full and in a listing', async (of) => {
+    await seed(of.nodes.map((node) => ephemeral(`${of.name}/${node}`)));
+    const { name, convention, candidates } = of;
+    const [holder, waiter] = of.nodes;
+    const lock = await look(name);
+    expect(lock).toMatchObject({
+      recognition: { convention, candidates },
+      holders: { value: [{ record: holder }] },
+      waiters: { list: [{ record: waiter }] },
+    });
+    const rows = await collect(backend.list(everyLock, forever).locks);
+    expect(rows).toMatchObject([{ ref: { name }, recognition: { convention, candidates } }]);
+    // Who knows better names one of them.
+    for (const id of [convention, ...candidates]) {
+      const ref = { name: parseText(name), convention: id };
+      const forced = await backend.inspect(ref, forever);
+      expect(forced).toMatchObject({ recognition: { convention: id, forced: true } });
+    }
+  });
+});
+
 test('ShedLock is freed by a past instant at its node, which stays', async () => {
   await seed([{ path: '/shedlock/nightly', data: '2999-01-01T00:00:00.000Z', ephemeral: false }]);
   const lock = await look('/shedlock/nightly');

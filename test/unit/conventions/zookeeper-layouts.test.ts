@@ -10,6 +10,7 @@ import {
 import { distributedLockSemaphore } from '../../../src/conventions/distributed-lock-zookeeper.ts';
 import { hadoopElector } from '../../../src/conventions/hadoop-elector.ts';
 import { kazooSemaphore } from '../../../src/conventions/kazoo.ts';
+import { sequentialNodes } from '../../../src/conventions/plain-zookeeper.ts';
 import { patroniZooKeeper } from '../../../src/conventions/patroni-zookeeper.ts';
 import { shedLockZooKeeper } from '../../../src/conventions/shedlock-zookeeper.ts';
 import { zookeeperConventions } from '../../../src/conventions/zookeeper-index.ts';
@@ -154,6 +155,30 @@ describe('DistributedLock (.NET)', () => {
     const bare = record('/m', [child('lock-0000000000', '', 4n)]);
     const claims = zookeeperConventions.filter((one) => one.matches(bare) === 'medium');
     expect(claims.map(({ id }) => id)).toEqual(['distributed-lock-mutex', 'bare-lock']);
+  });
+});
+
+describe('A recipe of unknown making', () => {
+  test.each([
+    ['n-0000000001', 1],
+    ['n_0000000001', 1],
+    ['job7-0000000001', 1],
+    ['0000000001', 1],
+    ['n-1500000000', 1_500_000_000],
+    ['n--1500000000', 2_794_967_296],
+    ['n--000000001', 4_294_967_295],
+    ['n-12345678901', undefined],
+    ['n-000001', undefined],
+  ])('the name %s ends in the sequence %s', (name, sequence) => {
+    expect(sequentialNodes.contender(parseText(name))?.sequence).toBe(sequence);
+  });
+
+  test('the first that was made holds, whatever stands before the number', () => {
+    const decoded = sequentialNodes.decode(
+      record('/locks/a', [child('n-0000000001', 'b', 5n), child('n-0000000000', 'a', 4n)]),
+    );
+    expect(valueOf(decoded.holders)).toMatchObject([{ owner: 'a' }]);
+    expect(codes(decoded.notes)).not.toContain('sequence-wrapped');
   });
 });
 

@@ -44,6 +44,8 @@ describe('ZooKeeper queues', () => {
     expect(parseSequence('-000000039')).toBe(4294967257);
     // A number of the name itself: the server pads its own to ten characters.
     expect(parseSequence('-39')).toBeUndefined();
+    // A hyphen and a padded number: a negative one of eleven characters begins with 1 or 2.
+    expect(parseSequence('-0000000001')).toBeUndefined();
     const decoded = curatorMutex.decode(
       record([
         child(`${guid('0')}lock--2147483648`, 'b', 12n),
