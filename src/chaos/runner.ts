@@ -9,6 +9,7 @@ import type {
   ArmReport,
   CellReport,
   ControlReport,
+  RunOutcome,
   RunReport,
   StepReport,
 } from '../domain/run-report.ts';
@@ -24,6 +25,7 @@ import { findFault as shippedFault } from './faults/registry.ts';
 import type { HealSecrets } from './heal.ts';
 import { planCell, planControl, planRun, type Column, type RunPlan } from './plan.ts';
 import { writeHistory } from '../checks/write-history.ts';
+import { EarlyEnd, interrupted } from './early-end.ts';
 import { faultLines, writeRunFile } from './run-folder.ts';
 import { SetUpGate } from './set-up-gate.ts';
 import { UndoJournal, type Environment } from './undo-journal.ts';
@@ -42,6 +44,8 @@ export interface RunRequest {
   readonly repeat: number;
   readonly seed: string;
   readonly controls: boolean;
+  /** Begin no further cell once one has failed. */
+  readonly failFast?: boolean;
   readonly resourceUrl: string | undefined;
   /** Version of this program. */
   readonly tool: string;
@@ -55,7 +59,10 @@ export interface RunContext {
   readonly env: Environment;
   /** For the watchdog, should this process be killed. */
   readonly secrets: HealSecrets;
+  /** Ctrl-C. */
   readonly signal: AbortSignal;
+  /** When everything is undone and the rest left out; undefined: never. */
+  readonly deadlineMs?: number | undefined;
   readonly onProgress: (progress: Progress) => void;
   /** Faults by name; tests put broken ones here. Default: the shipped ones. */
   readonly findFault?: (name: string) => Fault | undefined;
@@ -140,12 +147,14 @@ export async function runScenarios(
   const cells = await cellsOf(request);
   const journal = await UndoJournal.open(context.env, context.runId, context.folder);
   const watchdog = startWatchdog(journal.file, context.secrets);
-  const run = new Run(request, context, journal);
+  const end = new EarlyEnd(context.signal, context.deadlineMs);
+  const run = new Run(request, context, journal, end);
   let reports: readonly CellReport[];
   try {
     const cellsAtOnce = pLimit(executionsAtOnce);
     reports = await allEnded(cells.map((cell) => cellsAtOnce(() => run.cell(cell))));
   } finally {
+    end.close();
     if (journal.close()) watchdog.stop();
   }
   const undoFailed = run.undoFailures.length > 0;
@@ -172,18 +181,25 @@ class Run {
   readonly #journal: UndoJournal;
   readonly #executions: LimitFunction = pLimit(executionsAtOnce);
   readonly #gate = new SetUpGate();
+  readonly #end: EarlyEnd;
+  #failed = false;
 
-  constructor(request: RunRequest, context: RunContext, journal: UndoJournal) {
+  constructor(request: RunRequest, context: RunContext, journal: UndoJournal, end: EarlyEnd) {
     this.#request = request;
     this.#context = context;
     this.#journal = journal;
+    this.#end = end;
   }
 
   async cell(cell: Cell): Promise<CellReport> {
-    const { driver, signal } = this.#context;
+    const { driver } = this.#context;
+    const { signal } = this.#end;
     let site: Site | undefined;
     try {
       signal.throwIfAborted();
+      if (this.#failed && this.#request.failFast === true) {
+        return this.#without(cell, site, 'inconclusive', 'not begun: another run failed before it');
+      }
       site = await driver.open(cell.column.kind, cell.protocol.replicas ?? 0, signal);
       return await this.#onSite(cell, site);
     } catch (error) {
@@ -200,6 +216,7 @@ class Run {
     ]);
     const problems = [...main.problems, ...controlProblems(main, controls)];
     const outcome = cellOutcome(main, problems);
+    this.#failed ||= outcome === 'failed';
     return { ...this.#head(cell, site), outcome, problems, main, controls };
   }
 
@@ -224,7 +241,7 @@ class Run {
       const result = await this.#afterSetUp((onReady) =>
         runArm(request, {
           journal: this.#journal,
-          signal: this.#context.signal,
+          signal: this.#end.signal,
           findFault: this.#context.findFault ?? shippedFault,
           adopt: (group) => {
             site.adopt(group);
@@ -309,16 +326,15 @@ class Run {
 
   /** @throws what is neither the target's doing nor Ctrl-C */
   #notRun(cell: Cell, site: Site | undefined, error: unknown): CellReport {
-    const interrupted = error instanceof Interrupted || this.#context.signal.aborted;
+    const told = this.#end.told ?? (error instanceof Interrupted ? interrupted : undefined);
+    if (told !== undefined) return this.#without(cell, site, told.outcome, told.problem);
     const unreachable = error instanceof TargetError || error instanceof PermissionError;
-    if (!interrupted && !unreachable) throw error;
-    const message = error instanceof Error ? error.message : String(error);
-    return {
-      ...this.#head(cell, site),
-      outcome: interrupted ? 'interrupted' : 'unreachable',
-      problems: [interrupted ? 'interrupted' : message],
-      main: undefined,
-      controls: [],
-    };
+    if (!unreachable) throw error;
+    return this.#without(cell, site, 'unreachable', error.message);
+  }
+
+  #without(cell: Cell, site: Site | undefined, outcome: RunOutcome, problem: string): CellReport {
+    const head = this.#head(cell, site);
+    return { ...head, outcome, problems: [problem], main: undefined, controls: [] };
   }
 }

@@ -1,14 +1,12 @@
 /** The work of `run`: read scenarios, choose columns, plan, run, write the folder, render. */
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkers } from '../../checks/registry.ts';
 import { labDriver } from '../../chaos/drivers/lab.ts';
 import { liveDriver } from '../../chaos/drivers/live.ts';
 import { requireCleanJournals } from '../../chaos/heal.ts';
 import { makeRunFolder, writeRunFile } from '../../chaos/run-folder.ts';
 import { newRunId, planScenarios, runScenarios, type Progress } from '../../chaos/runner.ts';
-import { parseScenario } from '../../chaos/scenario-schema.ts';
 import type { Driver } from '../../chaos/drivers/driver.ts';
 import type { Column } from '../../chaos/plan.ts';
 import { exitCodes, UsageError, type ExitCode } from '../../domain/errors.ts';
@@ -19,12 +17,14 @@ import { protocolIds, protocolTargets } from '../../protocols/registry.ts';
 import { checkResourceUrl } from '../../resources/resource-url.ts';
 import { toJsonText } from '../../reports/json.ts';
 import { renderJunit } from '../../reports/junit.ts';
+import { renderMarkdown } from '../../reports/run-markdown.ts';
 import { renderPlan } from '../../reports/run-plan.ts';
 import { version } from '../version.ts';
 import type { Io } from '../io.ts';
 import { progressOn } from '../output.ts';
 import { namedTarget, type TargetOptions } from '../target-options.ts';
 import { printRun, runHtml, type RunFormat } from './run-output.ts';
+import { readScenarios } from './scenario-files.ts';
 
 export interface RunOptions extends TargetOptions {
   readonly lab?: true;
@@ -33,6 +33,11 @@ export interface RunOptions extends TargetOptions {
   readonly repeat: number;
   readonly out: string;
   readonly junit?: string;
+  readonly summary?: string;
+  readonly filter?: string;
+  readonly failFast?: true;
+  /** Milliseconds. */
+  readonly deadline?: number;
   readonly resource?: string;
   readonly controls: boolean;
   readonly dryRun?: true;
@@ -45,7 +50,7 @@ export async function run(
   options: RunOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const scenarios = files.map(readScenario);
+  const scenarios = readScenarios(files, options.filter);
   const seed = options.seed ?? commonSeed(scenarios) ?? randomBytes(4).readUInt32BE().toString();
   const { driver, columns, password } = await chooseSite(options, io);
   const resourceUrl = resourceOf(options, io);
@@ -55,6 +60,7 @@ export async function run(
     repeat: options.repeat,
     seed,
     controls: options.controls,
+    failFast: options.failFast === true,
     resourceUrl,
     tool: version(),
   };
@@ -83,30 +89,14 @@ export async function run(
       resourceUrl: resourceUrl === undefined ? undefined : new Secret(resourceUrl),
     },
     signal,
+    deadlineMs: options.deadline,
     onProgress,
   });
   progress.clear();
-  writeResults(report, folder, options.junit);
+  writeResults(report, folder, options);
   await printRun({ folder, report }, options.output, io);
   io.err(`fencepost: report in ${join(folder, 'report.html')}\n`);
   return exitOf(report);
-}
-
-function readScenario(file: string): Scenario {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
-    throw new UsageError(`cannot read the scenario "${file}": ${code}`, {
-      code: 'no-scenario',
-      hint: 'give the path of a YAML file, such as scenarios/paused-holder-resumes.yaml',
-      cause,
-      definite: true,
-    });
-  }
-  const known = Object.fromEntries(checkers.map(({ name, levels }) => [name, levels ?? []]));
-  return parseScenario(text, file, known);
 }
 
 function commonSeed(scenarios: readonly Scenario[]): string | undefined {
@@ -209,12 +199,17 @@ function tell(
   io.err(`fencepost: ${name}  ${done}/${total}  ${reached}\n`);
 }
 
-function writeResults(report: RunReport, folder: string, junit: string | undefined): void {
+function writeResults(
+  report: RunReport,
+  folder: string,
+  { junit, summary }: Pick<RunOptions, 'junit' | 'summary'>,
+): void {
   const xml = renderJunit(report);
   writeRunFile(folder, 'run.json', `${toJsonText(report)}\n`);
   writeRunFile(folder, 'junit.xml', xml);
   writeRunFile(folder, 'report.html', runHtml({ folder, report }));
   if (junit !== undefined) writeFileSync(junit, xml);
+  if (summary !== undefined) writeFileSync(summary, renderMarkdown(report));
 }
 
 /** The report carries a plain number, so that it can be read again from its file. */

@@ -1,6 +1,6 @@
 /** `fencepost run`: options and wiring of chaos scenarios. */
 import { Option, type Command } from 'commander';
-import { countValue } from '../option-values.ts';
+import { countValue, durationValue } from '../option-values.ts';
 import { addOutputOption } from '../output.ts';
 import { addTargetOptions } from '../target-options.ts';
 import type { RegisterCommand } from './command.ts';
@@ -10,7 +10,7 @@ const examples = `
 Examples:
   fencepost run scenarios/paused-holder-resumes.yaml --lab
   fencepost run scenarios/paused-holder-resumes.yaml --lab --matrix redis,etcd,zookeeper
-  fencepost run scenarios/*.yaml --target redis://10.0.0.4 --junit result.xml
+  fencepost run scenarios/ --target redis://10.0.0.4 --junit result.xml --deadline 20m
   fencepost run scenarios/paused-holder-resumes.yaml --lab --dry-run
 
 A run passes when every invariant came out as the scenario expects, every fault is proven, and every
@@ -22,7 +22,8 @@ export const registerRun: RegisterCommand = (program, io, setExit) => {
     .command('run')
     .summary('run chaos scenarios and judge whether locks and business kept their promises')
     .description('Run chaos scenarios against throwaway servers or a live lock service.')
-    .argument('<scenario...>', 'scenario files (YAML)')
+    .argument('<scenario...>', 'scenario files (YAML), or folders of them')
+    .option('--filter <glob>', 'run only the scenarios whose name matches')
     .option('--lab', 'start throwaway servers for the run')
     .option('--matrix <list>', 'columns: redis, redlock, etcd, zookeeper, protocol ids, or all')
     .option('--seed <seed>', 'root of every random choice (default: the file, else random)')
@@ -31,6 +32,13 @@ export const registerRun: RegisterCommand = (program, io, setExit) => {
     )
     .option('--out <folder>', 'where the folders of runs go', 'fencepost-runs')
     .option('--junit <file>', 'also write JUnit XML there')
+    .option('--summary <file>', 'also write Markdown there, for the summary of a CI job')
+    .option('--fail-fast', 'begin nothing more once an invariant was violated')
+    .option(
+      '--deadline <duration>',
+      'undo everything and end inconclusive after this long',
+      durationValue,
+    )
     .option(
       '--resource <url>',
       'PostgreSQL database for the business side (also: FENCEPOST_RESOURCE; default: embedded)',

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterEach, vi } from 'vitest';
+import { afterEach } from 'vitest';
 import { LineSplitter } from '../../../src/domain/line-splitter.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -21,15 +21,8 @@ export interface Client {
   said(): readonly string[];
 }
 
-/** An interpreter and a library take seconds to start, on a busy machine many. */
-export const clientDeadlineMs = 30_000;
-
-/**
- * Gives a way of starting clients, which are killed after each test. Their stdin stays open until
- * then. The tests of the file get the time that two clients, one after the other, may need.
- */
+/** Gives a way of starting clients, which are killed after each test. Their stdin stays open until then. */
 export function useClients(): (command: ClientCommand) => Client {
-  vi.setConfig({ testTimeout: 120_000 });
   const children: ChildProcess[] = [];
   afterEach(async () => {
     await Promise.all(children.splice(0).map(kill));
@@ -52,11 +45,7 @@ export function useClients(): (command: ClientCommand) => Client {
       said: () => said,
       async says(begin) {
         const line = (): string | undefined => said.find((one) => one.startsWith(begin));
-        await until(
-          `${file} says "${begin}"`,
-          () => line() !== undefined || ended(),
-          clientDeadlineMs,
-        );
+        await until(`${file} says "${begin}"`, () => line() !== undefined || ended(), 30_000);
         const found = line();
         if (found === undefined) throw new Error(`${file} ended: ${complaints}`);
         return found.slice(begin.length).trim();
