@@ -66,6 +66,7 @@ export class FaultLog {
       id: step.id,
       worker: actor.handle,
       proxies: actor.proxies,
+      owner: actor.owner,
       options: step.options,
       lifetimeMs,
       nowNs: () => recorder.nowNs(),

@@ -20,6 +20,7 @@ import { openProtocol } from '../protocols/registry.ts';
 import type { ArmRequest } from './arm-request.ts';
 import { runArm } from './arm.ts';
 import type { Driver, Site } from './drivers/driver.ts';
+import { requireFaults } from './faults/require-faults.ts';
 import type { Fault } from './faults/fault.ts';
 import { findFault as shippedFault } from './faults/registry.ts';
 import type { HealSecrets } from './heal.ts';
@@ -47,6 +48,8 @@ export interface RunRequest {
   /** Begin no further cell once one has failed. */
   readonly failFast?: boolean;
   readonly resourceUrl: string | undefined;
+  /** Servers that are not ours: faults that act on them cannot be had. Default: false. */
+  readonly live?: boolean;
   /** Version of this program. */
   readonly tool: string;
 }
@@ -103,12 +106,16 @@ export function newRunId(now: Date): string {
 
 /**
  * What the run would do. Touches nothing.
- * @throws {UsageError} a protocol that does not exist or does not run on a column
+ * @throws {UsageError} a protocol that does not exist or does not run on a column; a fault that cannot
+ *   be had there
  */
 export async function planScenarios(
-  request: Pick<RunRequest, 'scenarios' | 'columns' | 'repeat' | 'seed'>,
+  request: Pick<RunRequest, 'scenarios' | 'columns' | 'repeat' | 'seed' | 'live'>,
 ): Promise<RunPlan> {
   const cells = await cellsOf({ ...request, repeat: 1 });
+  for (const { scenario, protocol } of cells) {
+    requireFaults(scenario, { protocol, live: request.live ?? false }, shippedFault);
+  }
   return planRun(
     request.seed,
     request.repeat,

@@ -31,6 +31,7 @@ import {
   untilDeleted,
   type Granted,
 } from './etcd-client.ts';
+import { etcdInterventions } from './etcd-interventions.ts';
 import { observeEtcdLocks } from './etcd-observer.ts';
 import { WaitingLease } from './etcd-waiting-lease.ts';
 import { notOwner } from './failure.ts';
@@ -66,6 +67,7 @@ export const etcdLease: LockProtocol = {
     'check-then-delete': 'variant',
   },
   wire: etcdWire,
+  interventions: etcdInterventions('queue'),
   async connect(context) {
     return new EtcdLeaseClient(await openEtcdLink(context), context);
   },

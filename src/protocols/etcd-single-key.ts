@@ -23,6 +23,7 @@ import {
   transact,
   type Granted,
 } from './etcd-client.ts';
+import { etcdInterventions } from './etcd-interventions.ts';
 import { observeEtcdLocks } from './etcd-observer.ts';
 import { notOwner } from './failure.ts';
 import {
@@ -56,6 +57,7 @@ export const etcdSingleKey: LockProtocol = {
     'check-then-delete': 'variant',
   },
   wire: etcdWire,
+  interventions: etcdInterventions('key'),
   async connect(context) {
     return new EtcdSingleKeyClient(await openEtcdLink(context), context);
   },

@@ -148,6 +148,28 @@ export interface WireFormat {
   requestAction(request: WireRequest): 'acquire' | 'confirm' | 'renew' | 'release' | undefined;
 }
 
+/** What whoever has access to the server can do to a hold, past its holder. */
+export const interventionNames = ['remove-record', 'revoke-lease', 'expire-session'] as const;
+export type InterventionName = (typeof interventionNames)[number];
+
+/** What the server itself showed of an intervention. */
+export interface ServerShown {
+  readonly fact: string;
+  readonly proves: string;
+  readonly holds: boolean;
+}
+
+/**
+ * Acts on the present hold of `owner`, by a connection of its own, and on nothing else.
+ * @returns undefined when the server shows no such hold: nothing was done
+ * @throws {FencepostError} when the server could not be reached or refused
+ */
+export type Intervention = (
+  context: Omit<ProtocolContext, 'mutation'>,
+  lock: string,
+  owner: OwnerToken,
+) => Promise<ServerShown | undefined>;
+
 export interface LockProtocol {
   readonly id: string;
   readonly title: string;
@@ -170,6 +192,8 @@ export interface LockProtocol {
   readonly wire?: WireFormat;
   /** Servers to which those of the target send a client. Default: none. */
   servers?(context: Omit<ProtocolContext, 'mutation'>): Promise<readonly NatEntry[]>;
+  /** Those that this service and layout have. */
+  readonly interventions?: Readonly<Partial<Record<InterventionName, Intervention>>>;
   connect(context: ProtocolContext): Promise<LockClient>;
   observe(context: Omit<ProtocolContext, 'mutation'>): Promise<LockObserver>;
 }

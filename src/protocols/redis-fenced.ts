@@ -3,6 +3,7 @@
  * number, and a stream of grants, all written by one script. The fence lives on the same server as
  * the lock: a failover that loses writes can take it back, too.
  */
+import { removeFenced } from './redis-interventions.ts';
 import { fencedKeys } from '../domain/fenced-layout.ts';
 import { textToBytes } from '../domain/text.ts';
 import type {
@@ -39,6 +40,7 @@ export const redisFenced: LockProtocol = {
     'check-then-delete': 'variant',
   },
   wire: redisWire,
+  interventions: { 'remove-record': removeFenced },
   servers: redisServers,
   async connect(context) {
     return fencedClient(await openRedisLink(context), context);

@@ -20,6 +20,7 @@ import {
   type ProtocolContext,
   type Reply,
 } from './protocol.ts';
+import { removeString } from './redis-interventions.ts';
 import { pollWhileBusy } from './poll.ts';
 import * as scripts from './redis-string-scripts.ts';
 import { redisWire, refused, runScript, ttlOf } from './redis-client.ts';
@@ -51,6 +52,7 @@ export const redisSetNx: LockProtocol = {
     'check-then-delete': 'variant',
   },
   wire: redisWire,
+  interventions: { 'remove-record': removeString },
   servers: redisServers,
   async connect(context) {
     return setNxClient(await openRedisLink(context), context);

@@ -34,6 +34,7 @@ import {
   type LostListener,
 } from './zookeeper-client.ts';
 import { LeaseSession } from './zookeeper-lease.ts';
+import { zooKeeperInterventions } from './zookeeper-interventions.ts';
 import { observeZooKeeperLocks } from './zookeeper-observer.ts';
 
 export const zooKeeperPlainEphemeral: LockProtocol = {
@@ -57,6 +58,7 @@ export const zooKeeperPlainEphemeral: LockProtocol = {
     'check-then-delete': 'variant',
   },
   wire: zooKeeperWire('release'),
+  interventions: zooKeeperInterventions('node'),
   async connect(context) {
     await reachZooKeeper(context);
     return new PlainEphemeralClient(context);

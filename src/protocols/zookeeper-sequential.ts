@@ -35,6 +35,7 @@ import {
 } from './zookeeper-client.ts';
 import { contendersOf, isOf, namePrefix, type Contender } from './zookeeper-contenders.ts';
 import type { LeaseSession } from './zookeeper-lease.ts';
+import { zooKeeperInterventions } from './zookeeper-interventions.ts';
 import { observeZooKeeperLocks } from './zookeeper-observer.ts';
 
 const ownNode = 'a contender deletes the node it made itself, whose name nobody else can have';
@@ -62,6 +63,7 @@ export const zooKeeperSequential: LockProtocol = {
     'check-then-delete': { prevented: ownNode },
   },
   wire: zooKeeperWire(undefined),
+  interventions: zooKeeperInterventions('queue'),
   async connect(context) {
     await reachZooKeeper(context);
     return new SequentialClient(context);

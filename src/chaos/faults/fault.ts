@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import type { Evidence } from '../../domain/evidence.ts';
+import type { OwnerToken } from '../../domain/holder.ts';
 import type { Target } from '../../domain/target.ts';
 import type { LockObserver, LockProtocol } from '../../protocols/protocol.ts';
 import type { WorkerProxies } from '../worker-proxies.ts';
@@ -24,11 +25,20 @@ export interface FaultScene {
   readonly renewEveryMs: number | undefined;
 }
 
+/** Where a fault is planned. */
+export interface FaultPlace {
+  readonly protocol: LockProtocol;
+  /** Servers that are not ours. */
+  readonly live: boolean;
+}
+
 export interface FaultContext extends FaultScene {
   /** Id of the step: names the fault in history and journal. */
   readonly id: string;
   readonly worker: WorkerHandle;
   readonly proxies: WorkerProxies;
+  /** Owner token of the worker's latest acquire, granted or not. */
+  readonly owner: OwnerToken | undefined;
   /** As the scenario gave them, checked by the fault's own `options`. */
   readonly options: Readonly<Record<string, string | number | boolean>>;
   /** It is ended after this time at the latest. */
@@ -64,6 +74,8 @@ export interface Fault {
   readonly undo: string;
   /** What the worker must honour for it, as its `ready` says; undefined: any worker can be hit. */
   readonly honour?: string;
+  /** Why it cannot be had there, asked before the run; undefined: it can. Default: everywhere. */
+  unavailable?(place: FaultPlace): string | undefined;
   /** Acts, and returns with evidence. @throws {FaultNotApplied} when it could not act at all */
   begin(context: FaultContext): Promise<ActiveFault>;
 }

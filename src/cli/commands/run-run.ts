@@ -62,6 +62,7 @@ export async function run(
     controls: options.controls,
     failFast: options.failFast === true,
     resourceUrl,
+    live: options.lab !== true,
     tool: version(),
   };
   const plan = await planScenarios(request);

@@ -89,6 +89,9 @@ export async function openFaultStage(
       ...scene,
       id: 'A-fault',
       worker: handle,
+      get owner() {
+        return actor.owner;
+      },
       proxies,
       options,
       lifetimeMs,
