@@ -7,7 +7,7 @@ import { unknown } from '../domain/known.ts';
 import { sequenceSuffix } from '../domain/zookeeper-sequence.ts';
 import type { Decoded, ZooKeeperConvention, ZooKeeperRecord } from './convention.ts';
 import { queueConvention } from './zookeeper-layout.ts';
-import { fenceOf } from './zookeeper-permits.ts';
+import { capacityNote, fenceOf } from './zookeeper-permits.ts';
 import { orderContenders, queueNotes, stateOf, toHolder, toWaiter } from './zookeeper-queue.ts';
 
 export const distributedLockMutex = queueConvention({
@@ -64,11 +64,7 @@ function decode(record: ZooKeeperRecord): Decoded {
     heldForMs: unknown('ZooKeeper does not record when a permit was taken'),
     helpers: [],
     notes: [
-      {
-        code: 'capacity',
-        severity: 'info',
-        text: `${holding.length} permits taken; how many there are is not stored on the server`,
-      },
+      capacityNote(holding.length, 'how many there are is not stored on the server'),
       ...queueNotes(ordered),
     ],
     weakOwner: false,

@@ -86,11 +86,13 @@ export function fenceOf(holding: readonly Contender[]): Decoded['fence'] {
     : { kind: 'token', token: first.node.czxid, source: 'czxid' };
 }
 
+export function capacityNote(taken: number, capacity: string): LockNote {
+  const permits = taken === 1 ? '1 permit' : `${taken} permits`;
+  return { code: 'capacity', severity: 'info', text: `${permits} taken; ${capacity}` };
+}
+
 function notesOf(permits: readonly Contender[], waiting: number, capacity: string): LockNote[] {
-  const taken = permits.length === 1 ? '1 permit' : `${permits.length} permits`;
-  const notes: LockNote[] = [
-    { code: 'capacity', severity: 'info', text: `${taken} taken; ${capacity}` },
-  ];
+  const notes: LockNote[] = [capacityNote(permits.length, capacity)];
   if (permits.length === 0 && waiting > 0) {
     notes.push({
       code: 'nobody-holds',
