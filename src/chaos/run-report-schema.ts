@@ -39,6 +39,7 @@ const invariant = z.object({
   bound: z.string().optional(),
   verdict,
   expected: verdict,
+  because: z.string().optional(),
   reportOnly: z.boolean(),
   exercised: z.number(),
   note: z.string(),

@@ -5,7 +5,6 @@
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { InvariantSpec, Scenario } from '../domain/scenario.ts';
-import type { Verdict } from '../domain/verdict.ts';
 import { mutationRoles } from '../protocols/protocol.ts';
 import { invariantId, parseInvariants, type InvariantNames } from './scenario-invariants.ts';
 import { checkScript } from './scenario-script.ts';
@@ -32,6 +31,8 @@ const controlRoles = [resourceMutation, ...mutationRoles] as const;
 
 const verdict = z.enum(['held', 'violated', 'not-exercised', 'inconclusive']);
 const word = z.string().min(1).max(200);
+/** What is known to break is declared with the reason. */
+const reasoned = z.strictObject({ verdict, because: word });
 const workerName = z
   .string()
   .regex(/^[A-Za-z][\w-]{0,30}$/, 'a worker name is a letter, then letters, digits, "-" or "_"');
@@ -63,7 +64,7 @@ const fileShape = z.strictObject({
     .array(z.strictObject({ mutate: z.enum(controlRoles), expect: z.record(word, verdict) }))
     .max(20)
     .optional(),
-  expect: z.record(word, verdict).optional(),
+  expect: z.record(word, z.union([verdict, reasoned])).optional(),
 });
 type File = z.output<typeof fileShape>;
 
@@ -124,7 +125,20 @@ function assemble(
     invariants,
     reportOnly,
     controls: file.controls ?? [],
-    expect: file.expect ?? {},
+    ...expectationsOf(file.expect ?? {}),
+  };
+}
+
+function expectationsOf(expect: NonNullable<File['expect']>): Pick<Scenario, 'expect' | 'reasons'> {
+  const entries = Object.entries(expect).map(([name, value]) => ({
+    name,
+    ...(typeof value === 'string' ? { verdict: value, because: undefined } : value),
+  }));
+  return {
+    expect: Object.fromEntries(entries.map(({ name, verdict: one }) => [name, one])),
+    reasons: Object.fromEntries(
+      entries.flatMap(({ name, because }) => (because === undefined ? [] : [[name, because]])),
+    ),
   };
 }
 
@@ -146,7 +160,7 @@ function checkExpectations(
   problems: Problem[],
 ): void {
   const names = invariants.map(invariantId);
-  const check = (expect: Readonly<Record<string, Verdict>>, path: Path): void => {
+  const check = (expect: Readonly<Record<string, unknown>>, path: Path): void => {
     for (const name of Object.keys(expect)) {
       if (names.includes(name)) continue;
       const problem = unknownWord(name, names, 'this scenario does not check');
@@ -154,6 +168,12 @@ function checkExpectations(
     }
   };
   check(file.expect ?? {}, ['expect']);
+  for (const [name, value] of Object.entries(file.expect ?? {})) {
+    if (value !== 'violated') continue;
+    const message = `"${name}" is expected to be violated, and nobody says why`;
+    const hint = `write ${name}: { verdict: violated, because: … }`;
+    problems.push({ path: ['expect', name], message, hint });
+  }
   for (const [index, { expect, mutate }] of (file.controls ?? []).entries()) {
     const path: Path = ['controls', index, 'expect'];
     check(expect, path);

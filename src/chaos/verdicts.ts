@@ -29,6 +29,7 @@ export function invariantReports(
       bound: spec.within === undefined ? undefined : formatSpan(spec.within),
       verdict,
       expected: scenario.expect[invariant] ?? 'held',
+      because: scenario.reasons[invariant],
       reportOnly,
       exercised: mine.reduce((sum, { exercised }) => sum + exercised, 0),
       note: worst?.note ?? 'the judge gave no result',

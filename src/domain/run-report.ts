@@ -48,6 +48,8 @@ export interface InvariantReport {
   readonly bound?: string | undefined;
   readonly verdict: Verdict;
   readonly expected: Verdict;
+  /** Why something else than \`held\` is expected, as the scenario says. */
+  readonly because?: string | undefined;
   readonly reportOnly: boolean;
   readonly exercised: number;
   readonly note: string;

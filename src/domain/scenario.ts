@@ -111,4 +111,6 @@ export interface Scenario {
   readonly reportOnly: readonly InvariantSpec[];
   readonly controls: readonly ControlSpec[];
   readonly expect: Readonly<Record<string, Verdict>>;
+  /** Why an invariant is expected to come out as it does, by its name. */
+  readonly reasons: Readonly<Record<string, string>>;
 }

@@ -12,7 +12,11 @@ export function renderMarkdown(report: RunReport): string {
 function cellText(cell: CellReport, report: RunReport): string {
   const shortfalls = shortfallText(cell);
   const rows = [
-    ...(cell.main?.invariants ?? []).map((one) => [one.invariant, verdictText(one), one.note]),
+    ...(cell.main?.invariants ?? []).map((one) => [
+      one.invariant,
+      verdictText(one),
+      one.because ?? one.note,
+    ]),
     ...cell.controls.map((one) => [`control ${one.mutate}`, controlText(one), one.note]),
     ...(shortfalls === undefined ? [] : [['too few replicas confirmed (WAIT)', shortfalls, '']]),
   ];

@@ -51,6 +51,7 @@ function scenarioLines(
     '',
     ...told.flatMap((cell) => withGap(timelineLines(cell, paint))),
     ...withGap(verdictTable(cells, paint)),
+    ...withGap(reasonLines(first, paint)),
   ];
 }
 
@@ -82,6 +83,15 @@ function resultText({ tone, result: raw }: TimelineEntry, paint: Paint): string 
     case 'bad':
       return paint.bad(result);
   }
+}
+
+/** Why the scenario expects something else than `held`. */
+function reasonLines({ main }: CellReport, paint: Paint): readonly string[] {
+  return (main?.invariants ?? []).flatMap((one) =>
+    one.because === undefined
+      ? []
+      : [paint.faint(clean(`  ${one.invariant} is expected ${one.expected}: ${one.because}`))],
+  );
 }
 
 interface Row {

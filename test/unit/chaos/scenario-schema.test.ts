@@ -165,6 +165,11 @@ describe('a scenario file is refused with file, line and column', () => {
       text: `${small}expect: { progress: violated }\n`,
       says: 's.yaml:15:11: this scenario does not check "progress"',
     },
+    {
+      what: 'an expected violation without a reason',
+      text: `${small}expect: { fence-strictly-grows: violated }\n`,
+      says: 's.yaml:15:33: "fence-strictly-grows" is expected to be violated, and nobody says why',
+    },
     { what: 'an empty file', text: '', says: 's.yaml:1:1: ' },
     { what: 'a file that is not YAML', text: 'a: [', says: 's.yaml:1:' },
   ])('for $what', ({ text, says }) => {
