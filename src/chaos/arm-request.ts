@@ -4,6 +4,7 @@ import type { Scenario } from '../domain/scenario.ts';
 import type { Target } from '../domain/target.ts';
 import type { ProcessIdentity } from '../processes/process-evidence.ts';
 import type { LockProtocol } from '../protocols/protocol.ts';
+import type { SiteServers } from './drivers/driver.ts';
 import type { Fault } from './faults/fault.ts';
 import type { UndoJournal } from './undo-journal.ts';
 
@@ -18,6 +19,8 @@ export interface ArmRequest {
   readonly throwaway: boolean;
   /** Whether the run has controls. */
   readonly controls: boolean;
+  /** Those that faults may end; undefined: none. */
+  readonly servers: SiteServers | undefined;
   readonly resourceUrl: string | undefined;
   readonly seed: string;
   readonly runId: string;

@@ -85,6 +85,13 @@ export class LockWatch {
     return mine;
   }
 
+  /** Does `work` while nobody looks. It must not look itself. */
+  lookAway<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#looks.then(work);
+    this.#looks = mine.catch(() => undefined);
+    return mine;
+  }
+
   /** Looks until `wanted` is true; undefined when `withinMs` is over first. */
   async until(
     wanted: (state: ObservedState) => boolean,

@@ -98,6 +98,16 @@ async function allEnded<T extends readonly unknown[]>(promises: {
   return Promise.all(promises);
 }
 
+/** Replicas of the primary that the faults of a scenario need; 0: none acts on servers. */
+function replicasNeeded({ steps }: Scenario): number {
+  return Math.max(
+    0,
+    ...steps.map((step) =>
+      step.kind === 'fault' ? (shippedFault(step.fault)?.needsReplicas ?? 0) : 0,
+    ),
+  );
+}
+
 /** Id of a new run: sorts by time. */
 export function newRunId(now: Date): string {
   const stamp = now.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
@@ -199,7 +209,6 @@ class Run {
   }
 
   async cell(cell: Cell): Promise<CellReport> {
-    const { driver } = this.#context;
     const { signal } = this.#end;
     let site: Site | undefined;
     try {
@@ -207,13 +216,20 @@ class Run {
       if (this.#failed && this.#request.failFast === true) {
         return this.#without(cell, site, 'inconclusive', 'not begun: another run failed before it');
       }
-      site = await driver.open(cell.column.kind, cell.protocol.replicas ?? 0, signal);
+      site = await this.#open(cell);
       return await this.#onSite(cell, site);
     } catch (error) {
       return this.#notRun(cell, site, error);
     } finally {
       await site?.close();
     }
+  }
+
+  #open({ column, protocol, scenario }: Cell): Promise<Site> {
+    const { driver } = this.#context;
+    const { signal } = this.#end;
+    const replicas = Math.max(protocol.replicas ?? 0, replicasNeeded(scenario));
+    return driver.open(column.kind, replicas, signal);
   }
 
   async #onSite(cell: Cell, site: Site): Promise<CellReport> {
@@ -236,7 +252,16 @@ class Run {
     if (!this.#request.controls) {
       return { mutate, result: 'not-run', note: '--no-controls', arm: undefined };
     }
-    return judgeControl(control, await this.#arm(cell, site, mutate));
+    if (replicasNeeded(cell.scenario) === 0) {
+      return judgeControl(control, await this.#arm(cell, site, mutate));
+    }
+    // What ends a server would end it for the other arms, too.
+    const own = await this.#open(cell);
+    try {
+      return judgeControl(control, await this.#arm(cell, own, mutate));
+    } finally {
+      await own.close();
+    }
   }
 
   #arm(cell: Cell, site: Site, mutation: string | undefined): Promise<ArmReport> {
@@ -296,7 +321,7 @@ class Run {
     const { folder, runId } = this.#context;
     const { seed, tool, resourceUrl, controls } = this.#request;
     const { scenario, protocol } = cell;
-    const { target, throwaway } = site;
+    const { target, throwaway, servers } = site;
     const folderName =
       mutation === undefined ? cell.folderName : `${cell.folderName}/control-${mutation}`;
     return {
@@ -307,6 +332,7 @@ class Run {
       target,
       throwaway,
       controls,
+      servers,
       resourceUrl,
       seed,
       runId,

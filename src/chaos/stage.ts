@@ -86,6 +86,8 @@ export async function setUpStage(
     observer,
     folder: resolve(request.folder),
     renewEveryMs: scenario.lock.renewEveryMs,
+    servers: request.servers,
+    lookAway: <T>(work: () => Promise<T>) => watch.lookAway(work),
   };
   return {
     recorder,

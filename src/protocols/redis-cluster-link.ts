@@ -14,6 +14,7 @@ import {
 import type { Reply } from './protocol.ts';
 import {
   isElsewhere,
+  isUnreached,
   items,
   serverLink,
   type Command,
@@ -64,6 +65,11 @@ class ClusterLink implements RedisLink {
   async send(...command: Command): Promise<Reply<{ value: RedisValue }>> {
     let node = await this.#ownerOf(keyOf(command));
     let reply = await this.#sent(node, command);
+    if (isUnreached(reply)) {
+      // It got nothing, and another node may serve the slot by now.
+      node = await this.#ownerOf(keyOf(command));
+      reply = await this.#sent(node, command);
+    }
     for (let turn = 0; turn < mostRedirections; turn += 1) {
       const to = redirection(reply);
       if (to === undefined) return reply;

@@ -72,6 +72,11 @@ export const redisDefiniteCodes = [
   'NOREPLICAS',
 ] as const;
 
+/** Whether nothing was sent, since there was no connection to send it on. */
+export function isUnreached(reply: Reply<object>): boolean {
+  return reply.outcome === 'fail' && reply.code === 'connect-failed';
+}
+
 /** Whether this reply says that the server is not, or no more, the one to ask. */
 export function isElsewhere(reply: Reply<object>): boolean {
   return reply.outcome !== 'ok' && elsewhereCodes.has(reply.code);

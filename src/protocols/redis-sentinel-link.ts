@@ -14,6 +14,7 @@ import { stringToText } from '../domain/text.ts';
 import type { Reply } from './protocol.ts';
 import {
   isElsewhere,
+  isUnreached,
   items,
   serverLink,
   type Command,
@@ -64,14 +65,24 @@ class SentinelLink implements RedisLink {
     return primary === undefined ? this.#noPrimary() : primary.open();
   }
 
+  /** A primary that cannot be reached got nothing: then the sentinels are asked once more. */
   async send(...command: Command): Promise<Reply<{ value: RedisValue }>> {
+    const reply = await this.#sendOnce(command);
+    return isUnreached(reply) ? this.#sendOnce(command) : reply;
+  }
+
+  async #sendOnce(command: Command): Promise<Reply<{ value: RedisValue }>> {
     const primary = await this.#find();
     if (primary === undefined) return notSent(this.#noPrimary().message);
     return this.#judged(await primary.send(...command));
   }
 
   async pin(key: string): Promise<Pick<RedisSender, 'send'>> {
-    const primary = await this.#find();
+    let primary = await this.#find();
+    if ((await primary?.open()) !== undefined) {
+      this.#primary = undefined;
+      primary = await this.#find();
+    }
     if (primary === undefined) {
       const { message } = this.#noPrimary();
       return { send: () => Promise.resolve(notSent(message)) };

@@ -61,7 +61,8 @@ describe('fencepost run in a CI job', () => {
   test('begins nothing more after a failure when asked to', async () => {
     const failing = join(folder, 'failing.yaml');
     // What holds was declared to break: that is a failure too.
-    const wrong = 'expect: { no-foreign-renewal: violated }\n\ninvariants:';
+    const broken = '{ verdict: violated, because: somebody thinks so }';
+    const wrong = `expect: { no-foreign-renewal: ${broken} }\n\ninvariants:`;
     writeFileSync(failing, readFileSync(classic, 'utf8').replace('\ninvariants:', `\n${wrong}`));
     const args = ['--repeat', '5', '--no-controls', '--fail-fast', '-o', 'json'];
     const ran = await run(failing, ...args);

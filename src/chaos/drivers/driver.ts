@@ -1,9 +1,20 @@
 /** Where the lock service of a run comes from: throwaway servers, or a live target. */
-import type { BackendKind, Target } from '../../domain/target.ts';
+import type { BackendKind, Endpoint, Target } from '../../domain/target.ts';
 import type { ProcessIdentity } from '../../processes/process-evidence.ts';
+
+/** Servers that a fault may end. */
+export interface SiteServers {
+  readonly all: readonly { readonly name: string; readonly endpoint: Endpoint }[];
+  /** SIGKILL. */
+  kill(name: string): Promise<void>;
+  /** The address of a killed server leads to another one from now on, as a virtual address moves. */
+  moveAddress(from: Endpoint, to: Endpoint): Promise<void>;
+}
 
 /** A lock service to run one cell on. */
 export interface Site {
+  /** Undefined: they are not ours, and only workers can be hit. */
+  readonly servers?: SiteServers;
   readonly target: Target;
   /** Its servers end with the run, and nothing in them needs to be cleaned up. */
   readonly throwaway: boolean;

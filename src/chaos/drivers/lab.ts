@@ -4,6 +4,7 @@ import type { LabTopology } from '../../lab/lab.ts';
 import { defaultMembers } from '../../lab/lab-spec.ts';
 import { startLab } from '../../lab/start-lab.ts';
 import type { Driver } from './driver.ts';
+import { moveAddress, type MovedAddress } from './moved-address.ts';
 
 /** A primary and its replicas. */
 const membersWithReplicas = 3;
@@ -26,13 +27,24 @@ export function labDriver(env: Readonly<Record<string, string | undefined>>): Dr
       const members =
         system === 'redis' && replicas > 0 ? membersWithReplicas : defaultMembers(system);
       const lab = await startLab({ system, members, tls: false, options: {} }, { env, signal });
+      const moved: MovedAddress[] = [];
       return {
         target: parseTarget(lab.target),
         throwaway: true,
+        servers: {
+          all: lab.servers.map(({ name, host, port }) => ({ name, endpoint: { host, port } })),
+          kill: (name) => lab.kill(name),
+          moveAddress: async (from, to) => {
+            moved.push(await moveAddress(from, to));
+          },
+        },
         adopt: (group) => {
           lab.adopt(group);
         },
-        close: () => lab.stop(),
+        close: async () => {
+          await Promise.all(moved.splice(0).map((one) => one.close()));
+          await lab.stop();
+        },
       };
     },
   };

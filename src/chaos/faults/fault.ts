@@ -7,6 +7,7 @@ import type { Evidence } from '../../domain/evidence.ts';
 import type { OwnerToken } from '../../domain/holder.ts';
 import type { Target } from '../../domain/target.ts';
 import type { LockObserver, LockProtocol } from '../../protocols/protocol.ts';
+import type { SiteServers } from '../drivers/driver.ts';
 import type { WorkerProxies } from '../worker-proxies.ts';
 import type { WorkerHandle } from '../worker.ts';
 
@@ -23,6 +24,10 @@ export interface FaultScene {
   readonly folder: string;
   /** The workers' renewal timer; undefined: none. */
   readonly renewEveryMs: number | undefined;
+  /** Undefined: the servers are not ours. */
+  readonly servers: SiteServers | undefined;
+  /** Keeps the observer from looking at the lock while `work` goes on: no server may answer then. */
+  readonly lookAway: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** Where a fault is planned. */
@@ -72,6 +77,8 @@ export interface Fault {
   readonly silences: boolean;
   /** What undoes it, for plans. */
   readonly undo: string;
+  /** Acts on the servers, of which the primary must have so many replicas; each arm has its own. */
+  readonly needsReplicas?: number;
   /** What the worker must honour for it, as its `ready` says; undefined: any worker can be hit. */
   readonly honour?: string;
   /** Why it cannot be had there, asked before the run; undefined: it can. Default: everywhere. */

@@ -3,6 +3,8 @@ import { crash } from './crash.ts';
 import { cut } from './cut.ts';
 import { expireSession } from './expire-session.ts';
 import type { Fault } from './fault.ts';
+import { holdReplication } from './hold-replication.ts';
+import { losePrimary } from './lose-primary.ts';
 import { pause } from './pause.ts';
 import { removeRecord } from './remove-record.ts';
 import { revokeLease } from './revoke-lease.ts';
@@ -16,6 +18,8 @@ const faults: readonly Fault[] = [
   removeRecord,
   revokeLease,
   expireSession,
+  holdReplication,
+  losePrimary,
 ];
 
 export const faultNames: readonly string[] = faults.map(({ name }) => name);

@@ -80,7 +80,17 @@ export async function openFaultStage(
     leaseMs,
     resource: 'orders',
   });
-  const scene = { protocol, target, prefix, lock, observer, folder, renewEveryMs };
+  const scene = {
+    protocol,
+    target,
+    prefix,
+    lock,
+    observer,
+    folder,
+    renewEveryMs,
+    servers: undefined,
+    lookAway: <T>(work: () => Promise<T>) => work(),
+  };
   const { signal } = new AbortController();
   return {
     actor,
