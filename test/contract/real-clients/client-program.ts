@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterEach } from 'vitest';
+import { afterEach, vi } from 'vitest';
 import { LineSplitter } from '../../../src/domain/line-splitter.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -21,8 +21,15 @@ export interface Client {
   said(): readonly string[];
 }
 
-/** Gives a way of starting clients, which are killed after each test. Their stdin stays open until then. */
+/** An interpreter and a library take seconds to start, on a busy machine many. */
+export const clientDeadlineMs = 30_000;
+
+/**
+ * Gives a way of starting clients, which are killed after each test. Their stdin stays open until
+ * then. The tests of the file get the time that two clients, one after the other, may need.
+ */
 export function useClients(): (command: ClientCommand) => Client {
+  vi.setConfig({ testTimeout: 120_000 });
   const children: ChildProcess[] = [];
   afterEach(async () => {
     await Promise.all(children.splice(0).map(kill));
@@ -45,7 +52,11 @@ export function useClients(): (command: ClientCommand) => Client {
       said: () => said,
       async says(begin) {
         const line = (): string | undefined => said.find((one) => one.startsWith(begin));
-        await until(`${file} says "${begin}"`, () => line() !== undefined || ended(), 30_000);
+        await until(
+          `${file} says "${begin}"`,
+          () => line() !== undefined || ended(),
+          clientDeadlineMs,
+        );
         const found = line();
         if (found === undefined) throw new Error(`${file} ended: ${complaints}`);
         return found.slice(begin.length).trim();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { useLab } from '../../helpers/servers.ts';
 import { until } from '../../helpers/until.ts';
-import { useClients, type Client, type ClientCommand } from './client-program.ts';
+import { clientDeadlineMs, useClients, type Client, type ClientCommand } from './client-program.ts';
 import { handOver } from './hand-over.ts';
 import { compileCuratorClient } from './java.ts';
 import { useOperator } from './operator.ts';
@@ -39,11 +39,17 @@ test.each([
     const name = `/jobs/${first}`;
     const record = await take(first, name).says('holds ');
     const waiter = take(second, name);
-    const lock = await until('the second client watches the first', async () => {
-      const seen = await operator.look(name);
-      const [waits] = seen.waiters.kind === 'exact' ? seen.waiters.list : [];
-      return waits?.watches?.kind === 'known' && waits.watches.value === record ? seen : undefined;
-    });
+    const lock = await until(
+      'the second client watches the first',
+      async () => {
+        const seen = await operator.look(name);
+        const [waits] = seen.waiters.kind === 'exact' ? seen.waiters.list : [];
+        return waits?.watches?.kind === 'known' && waits.watches.value === record
+          ? seen
+          : undefined;
+      },
+      clientDeadlineMs,
+    );
     const [holder] = lock.holders.kind === 'known' ? lock.holders.value : [];
     expect(lock).toMatchObject({
       state: 'held',
@@ -71,11 +77,15 @@ test('a semaphore of Curator is read with the one that waits for its permit, whi
   const record = await take('semaphore', name).says('holds ');
   const waiter = take('semaphore', name);
   // It waits with its permit's node made already.
-  const lock = await until('the second client waits for a permit', async () => {
-    const seen = await operator.look(name);
-    const [waits] = seen.waiters.kind === 'exact' ? seen.waiters.list : [];
-    return waits?.note?.includes('-lease-') === true ? seen : undefined;
-  });
+  const lock = await until(
+    'the second client waits for a permit',
+    async () => {
+      const seen = await operator.look(name);
+      const [waits] = seen.waiters.kind === 'exact' ? seen.waiters.list : [];
+      return waits?.note?.includes('-lease-') === true ? seen : undefined;
+    },
+    clientDeadlineMs,
+  );
   expect(lock).toMatchObject({
     state: 'held',
     mode: 'semaphore',

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { useLab } from '../../helpers/servers.ts';
 import { until } from '../../helpers/until.ts';
-import { useClients, type ClientCommand } from './client-program.ts';
+import { clientDeadlineMs, useClients, type ClientCommand } from './client-program.ts';
 import { handOver } from './hand-over.ts';
 import { useOperator } from './operator.ts';
 import { pythonClient } from './python.ts';
@@ -21,11 +21,15 @@ function kazoo(owner: string): ClientCommand {
 test('a lock of kazoo is read with its queue, released, and taken by the one that watches it', async () => {
   const record = await start(kazoo('worker-a')).says('holds ');
   const waiter = start(kazoo('worker-b'));
-  const lock = await until('the second client watches the first', async () => {
-    const seen = await operator.look(name);
-    const [first] = seen.waiters.kind === 'exact' ? seen.waiters.list : [];
-    return first?.watches?.kind === 'known' && first.watches.value === record ? seen : undefined;
-  });
+  const lock = await until(
+    'the second client watches the first',
+    async () => {
+      const seen = await operator.look(name);
+      const [first] = seen.waiters.kind === 'exact' ? seen.waiters.list : [];
+      return first?.watches?.kind === 'known' && first.watches.value === record ? seen : undefined;
+    },
+    clientDeadlineMs,
+  );
   const session = { kind: 'session', timeoutMs: { kind: 'known', value: 10_000 } };
   expect(lock).toMatchObject({
     state: 'held',
