@@ -2,7 +2,7 @@
  * What became of each attempt on the business resource: counted, refused, repeated, never arrived,
  * or nobody knows. An attempt whose reply was lost is settled by the resource's own ledger.
  */
-import type { ObservationEvent } from '../domain/event.ts';
+import type { Action, ObservationEvent } from '../domain/event.ts';
 import type { Attempt, Fate, LockHistory, Operation } from './history.ts';
 import { lastSeq } from './witness.ts';
 
@@ -40,7 +40,8 @@ interface Ledger {
   readonly readSeq: ReadonlyMap<string | undefined, number>;
 }
 
-function isBusiness(action: string): boolean {
+/** Work on the protected resource; the other actions are on the lock. */
+export function isBusiness(action: Action): boolean {
   return action === 'write' || action === 'effect' || action === 'checkpoint';
 }
 

@@ -2,6 +2,7 @@
  * No new step is begun after the holder was told that it lost the lock, or after its own deadline.
  * A holder that outlives its lease and begins nothing is a remark, not a test.
  */
+import { isBusiness } from './attempts.ts';
 import type { Checker } from './checker.ts';
 import { count, formatNs, perLock, type Findings } from './conclude.ts';
 import type { Grant, LockHistory, Operation } from './history.ts';
@@ -38,7 +39,7 @@ function judge(lock: LockHistory): Findings {
 function isWork({ invoke, complete }: Operation): boolean {
   // A worker that checked and refused by itself began nothing.
   if (complete?.code === 'self-check') return false;
-  return invoke.action === 'write' || invoke.action === 'effect' || invoke.action === 'checkpoint';
+  return isBusiness(invoke.action);
 }
 
 function begunTooLate(operation: Operation, grant: Grant): Findings['violation'] {

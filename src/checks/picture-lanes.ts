@@ -7,6 +7,11 @@ export function toMs(ns: number): number {
   return ns / 1e6;
 }
 
+/** An instant of the picture as people read it: `2.08 s`. */
+export function atText(ms: number): string {
+  return `${(ms / 1000).toFixed(2)} s`;
+}
+
 const unnamedResource = 'resource';
 
 export class Lanes {

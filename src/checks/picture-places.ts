@@ -1,6 +1,7 @@
 /** Where in a picture an event lies: what a violation's arrow joins. */
 import type { HistoryEvent, ObservationEvent } from '../domain/event.ts';
 import type { PicturePoint } from '../domain/run-picture.ts';
+import { isBusiness } from './attempts.ts';
 import type { HistoryIndex, Operation } from './history.ts';
 import { toMs, type Lanes } from './picture-lanes.ts';
 
@@ -32,8 +33,7 @@ export class Places {
         return { lane: lanes.worker(event.worker), atMs };
       case 'complete': {
         const invoke = this.#operations.get(event.op)?.invoke;
-        const work =
-          invoke !== undefined && ['write', 'effect', 'checkpoint'].includes(invoke.action);
+        const work = invoke !== undefined && isBusiness(invoke.action);
         return { lane: work ? lanes.resource(invoke.resource) : lanes.worker(event.process), atMs };
       }
       case 'observation':

@@ -2,7 +2,7 @@
 import type { ObservationEvent } from '../domain/event.ts';
 import type { PictureBar, PictureMark } from '../domain/run-picture.ts';
 import type { HistoryIndex, LockHistory } from './history.ts';
-import { toMs, type Lanes } from './picture-lanes.ts';
+import { atText, toMs, type Lanes } from './picture-lanes.ts';
 
 /** One bar for each stretch in which the record showed one owner. */
 export function recordBars(
@@ -19,7 +19,7 @@ export function recordBars(
     const { owner, fence, fromMs } = open;
     const grant = grantOf(lock, owner, fence);
     const name = fence === undefined ? owner : `${owner} (fence ${fence})`;
-    const seen = `seen from ${(fromMs / 1000).toFixed(2)} s, gone by ${(atMs / 1000).toFixed(2)} s`;
+    const seen = `seen from ${atText(fromMs)}, gone by ${atText(atMs)}`;
     const text = fence === undefined ? '' : `${fence}`;
     bars.push({
       lane,

@@ -9,8 +9,9 @@ import type {
   PictureTone,
   RunPicture,
 } from '../domain/run-picture.ts';
+import { isBusiness } from './attempts.ts';
 import type { Attempt, Grant, HistoryIndex, LockHistory, Operation } from './history.ts';
-import { Lanes, toMs } from './picture-lanes.ts';
+import { atText, Lanes, toMs } from './picture-lanes.ts';
 import { Places, replyOf } from './picture-places.ts';
 import { recordBars, recordMarks } from './picture-record.ts';
 import { grantName } from './witness.ts';
@@ -56,7 +57,6 @@ function holdBars(grant: Grant, lanes: Lanes, endMs: number): readonly PictureBa
   const [fromMs, heldMs] = [toMs(grant.grantedNs), Math.min(toMs(grant.endNs), endMs)];
   const text = grant.fence === undefined ? grant.worker : `${grant.fence}`;
   const toldMs = Math.min(toMs(grant.lossNs), toMs(grant.release?.startNs ?? Infinity), endMs);
-  const until = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
   const bars: PictureBar[] = [
     {
       ...shared,
@@ -64,7 +64,7 @@ function holdBars(grant: Grant, lanes: Lanes, endMs: number): readonly PictureBa
       fromMs: toMs(grant.startNs),
       toMs: fromMs,
       text: '',
-      about: `${name} asked at ${until(toMs(grant.startNs))}, granted at ${until(fromMs)}`,
+      about: `${name} asked at ${atText(toMs(grant.startNs))}, granted at ${atText(fromMs)}`,
     },
     {
       ...shared,
@@ -72,11 +72,11 @@ function holdBars(grant: Grant, lanes: Lanes, endMs: number): readonly PictureBa
       fromMs,
       toMs: heldMs,
       text,
-      about: `${name} held the lock from ${until(fromMs)} to ${until(heldMs)}`,
+      about: `${name} held the lock from ${atText(fromMs)} to ${atText(heldMs)}`,
     },
   ];
   if (toldMs <= heldMs) return bars;
-  const about = `${name} still believed it held the lock: its lease was over at ${until(heldMs)}`;
+  const about = `${name} still believed it held the lock: its lease was over at ${atText(heldMs)}`;
   return [
     ...bars,
     { ...shared, kind: 'believed', fromMs: heldMs, toMs: toldMs, text: `${text}?`, about },
@@ -88,7 +88,7 @@ const toneOfOutcome = { ok: 'ok', fail: 'refused', unknown: 'unknown' } as const
 /** Lock operations on the worker's lane; writes are marked where they arrive. */
 function operationMark(operation: Operation, lanes: Lanes): readonly PictureMark[] {
   const { invoke, complete, outcome } = operation;
-  if (!['acquire', 'confirm', 'renew', 'release'].includes(invoke.action)) return [];
+  if (isBusiness(invoke.action)) return [];
   const code = complete?.code ?? (outcome === 'unknown' ? 'no reply' : '');
   const answer = outcome === 'ok' ? 'ok' : code;
   return [

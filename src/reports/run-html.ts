@@ -23,6 +23,7 @@ import {
   invariantTone,
   notPassed,
   summaryText,
+  unexpected,
   verdictText,
 } from './run-words.ts';
 
@@ -75,12 +76,11 @@ function opening(report: RunReport): string {
 /** What stands between this run and a pass, the violations first. */
 function lookFirst(report: RunReport): string {
   const lines = notPassed(report).flatMap((cell) => {
-    const wrong = (cell.main?.invariants ?? []).filter(
-      ({ reportOnly, verdict, expected }) => !reportOnly && verdict !== expected,
-    );
     const name = cellName(cell, report);
     return [
-      ...wrong.map((one) => `${name}: ${one.invariant} ${verdictText(one)}: ${one.note}`),
+      ...unexpected(cell).map(
+        (one) => `${name}: ${one.invariant} ${verdictText(one)}: ${one.note}`,
+      ),
       ...cell.problems.map((problem) => `${name}: ${problem}`),
     ];
   });

@@ -16,6 +16,7 @@ import {
   notPassed,
   shortfallText,
   summaryText,
+  unexpected,
   verdictText,
   type Tone,
 } from './run-words.ts';
@@ -163,12 +164,10 @@ function shortfallRow(cells: readonly CellReport[]): readonly Row[] {
 function problemLines(report: RunReport, paint: Paint): readonly string[] {
   return notPassed(report).flatMap((cell) => [
     paint.heading(cellName(cell, report)),
-    ...(cell.main?.invariants ?? [])
-      .filter(({ reportOnly, verdict, expected }) => !reportOnly && verdict !== expected)
-      .flatMap((invariant) => [
-        clean(`  ${invariant.invariant}: ${verdictText(invariant)}: ${invariant.note}`),
-        ...invariant.witnessLines.map((line) => clean(`      ${line}`)),
-      ]),
+    ...unexpected(cell).flatMap((invariant) => [
+      clean(`  ${invariant.invariant}: ${verdictText(invariant)}: ${invariant.note}`),
+      ...invariant.witnessLines.map((line) => clean(`      ${line}`)),
+    ]),
     ...cell.problems.map((problem) => clean(`  ${problem}`)),
     '',
   ]);

@@ -79,6 +79,13 @@ export function notPassed(report: RunReport): readonly CellReport[] {
   return report.cells.filter(({ outcome }) => outcome !== 'passed');
 }
 
+/** Invariants of a cell that came out otherwise than expected. */
+export function unexpected(cell: CellReport): readonly InvariantReport[] {
+  return (cell.main?.invariants ?? []).filter(
+    ({ reportOnly, verdict, expected }) => !reportOnly && verdict !== expected,
+  );
+}
+
 /** Cells of one scenario, in the order of the run. */
 export function byScenario(report: RunReport): ReadonlyMap<string, readonly CellReport[]> {
   const groups = new Map<string, CellReport[]>();

@@ -1,7 +1,6 @@
 /** `fencepost report`: renders a finished run again, from its folder. */
-import { addOutputOption } from '../output.ts';
+import { addOutputOption, runFormats, type RunFormat } from '../output.ts';
 import type { RegisterCommand } from './command.ts';
-import type { RunFormat } from './run-output.ts';
 
 interface ReportOptions {
   readonly out: string;
@@ -15,11 +14,9 @@ export const registerReport: RegisterCommand = (program, io) => {
     .description('Render a finished run again. Exits 0: the verdict is in the report.')
     .argument('[run]', 'id or folder of a run', 'latest')
     .option('--out <folder>', 'where the folders of runs are', 'fencepost-runs');
-  addOutputOption(command, ['table', 'json', 'junit', 'md', 'html']).action(
-    async (run: string, options: ReportOptions) => {
-      const { readRun } = await import('../../chaos/run-folder.ts');
-      const { printRun } = await import('./run-output.ts');
-      await printRun(readRun(run, options.out), options.output, io);
-    },
-  );
+  addOutputOption(command, runFormats).action(async (run: string, options: ReportOptions) => {
+    const { readRun } = await import('../../chaos/run-folder.ts');
+    const { printRun } = await import('./run-output.ts');
+    await printRun(readRun(run, options.out), options.output, io);
+  });
 };

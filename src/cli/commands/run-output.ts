@@ -7,10 +7,7 @@ import { renderHtml } from '../../reports/run-html.ts';
 import { renderMarkdown } from '../../reports/run-markdown.ts';
 import { renderRun } from '../../reports/run-terminal.ts';
 import type { Io } from '../io.ts';
-import { paintFor } from '../output.ts';
-
-export const runFormats = ['table', 'json', 'junit', 'md', 'html'] as const;
-export type RunFormat = (typeof runFormats)[number];
+import { paintFor, type RunFormat } from '../output.ts';
 
 export async function printRun(run: FinishedRun, format: RunFormat, io: Io): Promise<void> {
   const { report } = run;

@@ -21,9 +21,9 @@ import { renderMarkdown } from '../../reports/run-markdown.ts';
 import { renderPlan } from '../../reports/run-plan.ts';
 import { version } from '../version.ts';
 import type { Io } from '../io.ts';
-import { progressOn } from '../output.ts';
+import { progressOn, type RunFormat } from '../output.ts';
 import { namedTarget, type TargetOptions } from '../target-options.ts';
-import { printRun, runHtml, type RunFormat } from './run-output.ts';
+import { printRun, runHtml } from './run-output.ts';
 import { readScenarios } from './scenario-files.ts';
 
 export interface RunOptions extends TargetOptions {

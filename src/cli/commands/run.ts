@@ -1,7 +1,7 @@
 /** `fencepost run`: options and wiring of chaos scenarios. */
 import { Option, type Command } from 'commander';
 import { countValue, durationValue } from '../option-values.ts';
-import { addOutputOption } from '../output.ts';
+import { addOutputOption, runFormats } from '../output.ts';
 import { addTargetOptions } from '../target-options.ts';
 import type { RegisterCommand } from './command.ts';
 import type { RunOptions } from './run-run.ts';
@@ -45,7 +45,7 @@ export const registerRun: RegisterCommand = (program, io, setExit) => {
     )
     .option('--no-controls', 'leave the controls out; such a run cannot pass')
     .option('--dry-run', 'print the plan with the undo of each fault; touch nothing');
-  addOutputOption(command, ['table', 'json', 'junit', 'md', 'html']);
+  addOutputOption(command, runFormats);
   addTargetOptions(command)
     .addHelpText('after', examples)
     .action(async (files: readonly string[], options: RunOptions) => {
