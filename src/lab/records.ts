@@ -135,13 +135,28 @@ export async function removeLab(file: string, record: LabRecord): Promise<void> 
 export async function removeAbandonedLabs(env: Environment): Promise<readonly LabRecord[]> {
   const removed: LabRecord[] = [];
   for (const record of listRecords(env)) {
-    const keeper = record.owner ?? record.starting;
-    const keeperEnded = keeper !== undefined && !(await isRunning(keeper));
-    if (!keeperEnded && existsSync(record.folder)) continue;
-    await removeLab(recordFile(env, record.id), record);
+    const file = recordFile(env, record.id);
+    if (existsSync(record.folder) && !(await isAbandoned(file, record))) continue;
+    await removeLab(file, record);
     removed.push(record);
   }
   return removed;
+}
+
+/**
+ * Whether nobody keeps a lab any more. `seen` is its record as it was read: a starter that has
+ * ended since may have finished its work first, which its last record tells.
+ */
+export async function isAbandoned(file: string, seen: LabRecord): Promise<boolean> {
+  const keeper = keeperOf(seen);
+  if (keeper === undefined || (await isRunning(keeper))) return false;
+  const last = readRecord(file);
+  return last !== undefined && keeperOf(last)?.pid === keeper.pid;
+}
+
+/** Whose end is the lab's end; undefined once a lab that outlives its command serves. */
+function keeperOf(record: LabRecord): ProcessIdentity | undefined {
+  return record.owner ?? record.starting;
 }
 
 /** Notes down a process group that must end with the lab; synced to disk before it returns. */

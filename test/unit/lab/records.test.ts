@@ -6,6 +6,7 @@ import { removeLabFolder } from '../../../src/lab/folders.ts';
 import {
   adoptedProcesses,
   adoptProcess,
+  isAbandoned,
   listRecords,
   recordFile,
   writeRecord,
@@ -51,6 +52,26 @@ describe('records of labs', () => {
       { pid: 41, startTime: '1200' },
       { pid: 42, startTime: 'Wed Dec  2 04:29:00 2026' },
     ]);
+  });
+
+  describe('a lab that is being started', () => {
+    const ended = { pid: 4_194_303, startTime: '1' };
+    const starting = { ...record, starting: ended };
+    const file = (): string => recordFile({ XDG_STATE_HOME: folder }, record.id);
+
+    test('is abandoned once its starter was killed', async () => {
+      writeRecord(file(), starting);
+      expect(await isAbandoned(file(), starting)).toBe(true);
+    });
+
+    test('is kept when its starter finished and ended after the record was read', async () => {
+      writeRecord(file(), record);
+      expect(await isAbandoned(file(), starting)).toBe(false);
+    });
+
+    test('is left to whoever removed its record meanwhile', async () => {
+      expect(await isAbandoned(file(), starting)).toBe(false);
+    });
   });
 
   test('a folder that is not a lab is never removed', () => {
