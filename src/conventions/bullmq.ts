@@ -21,7 +21,8 @@ const base = stringLock({
     if (key.startsWith('bull:')) return 'high';
     return token.test(value) ? 'medium' : undefined;
   },
-  waiters: 'nobody waits for the lock of a job: workers wait for jobs',
+  // Workers wait for jobs.
+  waiters: 'nobody',
   warnings: [
     'the job is then stalled: another worker starts it again, while this one may still be at it',
   ],

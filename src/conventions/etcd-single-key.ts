@@ -4,6 +4,7 @@ import type { OwnerPlace, Waiters } from '../domain/holder.ts';
 import { parseText, stringToText, textToBytes, type Text } from '../domain/text.ts';
 import type { Decoded, EtcdConvention, EtcdKey, EtcdRecord } from './convention.ts';
 import { decodeKey, isOnOwnLease, leaseHex } from './etcd-queue.ts';
+import { machineOf } from './time-uuid.ts';
 
 /** The only key of a record, when it is named as the record is. */
 function onlyKey(record: EtcdRecord): EtcdKey | undefined {
@@ -56,8 +57,8 @@ export const pythonEtcd3: EtcdConvention = {
     return isUuid1(textToBytes(key.value)) ? 'high' : undefined;
   },
   decode(record) {
-    const bytes = textToBytes(record.keys[0]?.value ?? '');
-    return withPlace(decodeKey(record, stringToText(toHex(bytes)), watched), machineOf(bytes));
+    const hex = toHex(textToBytes(record.keys[0]?.value ?? ''));
+    return withPlace(decodeKey(record, stringToText(hex), watched), machineOf(hex));
   },
 };
 
@@ -67,16 +68,6 @@ function isUuid1(bytes: Uint8Array): boolean {
 
 function toHex(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-/** A version 1 UUID ends with the network address of the machine that made it, or with random bits. */
-function machineOf(bytes: Uint8Array): Known<OwnerPlace> {
-  const node = bytes.subarray(10);
-  if (((node[0] ?? 1) & 1) === 1) {
-    return { kind: 'unknown', reason: 'the UUID carries no network address' };
-  }
-  const address = [...node].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
-  return known({ host: stringToText(`MAC ${address}`), source: 'value (UUID)' });
 }
 
 const shedLockValue = /^[A-Z]+:(\d{4}-\d\d-\d\dT[^@]+)@(.+)$/;

@@ -112,6 +112,13 @@ export function expiredNote(expired: number): readonly LockNote[] {
   ];
 }
 
+/** How many sleep on a channel of a lock whose record is gone, as far as they were counted. */
+export function orphansOn(record: RedisRecord, channel: Text): number {
+  if (record.type !== 'none') return 0;
+  const subscribers = record.siblings.get(channel)?.subscribers;
+  return (subscribers && valueOf(subscribers)) ?? 0;
+}
+
 /** Subscribers of a channel as waiters: only their number is known. */
 export function subscribedWaiters(record: RedisRecord, channel: Text): Waiters {
   const subscribers = record.siblings.get(channel)?.subscribers;

@@ -7,6 +7,7 @@ import type { Confidence } from '../domain/lock.ts';
 import { parseText, type Text } from '../domain/text.ts';
 import type { RedisConvention } from './convention.ts';
 import { oneOfSeveral, recreates, stringLock, type StringLayout } from './string-lock.ts';
+import { machineOf, madeAtMs } from './time-uuid.ts';
 import { beginsWithToken, tokenShape, type TokenShape } from './token-shapes.ts';
 
 /** A key that starts with `prefix` and goes on, with a value of this shape. */
@@ -60,7 +61,9 @@ const springIntegration: RedisConvention = {
     matches: (value, key) =>
       key.indexOf(':') > 0 && tokenShape(value) === 'uuid' ? 'low' : undefined,
     shared: 'is the same for all threads of its registry',
-    waiters: 'waiters listen by a pattern, and the server does not count those per lock',
+    waiters: {
+      hidden: 'waiters listen by a pattern, and the server does not count those per lock',
+    },
   }),
   release: ({ key }) => ({
     alsoDelete: [],
@@ -97,6 +100,12 @@ const aioredlock = stringLock({
   warnings: [recreates, oneOfSeveral],
 });
 
+/** redis-py makes the token, a time-based UUID, when it acquires. */
+const timeToken = {
+  place: machineOf,
+  grantedAtMs: madeAtMs,
+} as const satisfies Partial<StringLayout>;
+
 /** The double colon is real: prefix `redbeat:` and `:lock`. @see sibson/redbeat@a7fd9e9 schedulers.py */
 const redbeat = stringLock({
   id: 'redbeat',
@@ -107,6 +116,7 @@ const redbeat = stringLock({
         ? 'high'
         : 'medium'
       : undefined,
+  ...timeToken,
 });
 
 /** @see cameronmaske/celery-once@4f68b6b celery_once/backends/redis.py */
@@ -114,14 +124,16 @@ const celeryOnce = stringLock({
   id: 'celery-once',
   title: 'celery-once lock',
   matches: shaped('uuid1-hex', 'medium', 'qo_'),
+  ...timeToken,
   warnings: ['its own clear deletes the key whoever holds it: the lock may go without its holder'],
 });
 
-/** The token is a time-based UUID. @see redis/redis-py@34817ce redis/lock.py */
+/** @see redis/redis-py@34817ce redis/lock.py */
 const redisPy = stringLock({
   id: 'redis-py',
   title: 'redis-py lock',
   matches: shaped('uuid1-hex', 'medium'),
+  ...timeToken,
 });
 
 /** One lock may be several keys with one value. @see mike-marcacci/node-redlock@afe5cf9 src/index.ts */

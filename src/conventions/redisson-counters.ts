@@ -1,13 +1,14 @@
 /**
  * Redisson's RSemaphore and RCountDownLatch: a bare number. Nothing tells such a key from any other
- * counter, so neither is ever recognised: only the caller's word makes it one.
+ * counter, so neither is ever recognised: only the caller's word makes it one, or those who sleep on
+ * its channel although the key is gone.
  * @see redisson/redisson@66863978 RedissonSemaphore, RedissonCountDownLatch
  */
-import { unknown } from '../domain/known.ts';
+import { known, unknown } from '../domain/known.ts';
 import type { LockNote } from '../domain/lock.ts';
 import { parseText, type Text } from '../domain/text.ts';
 import type { Decoded, RedisConvention, RedisRecord, RedisRelease } from './convention.ts';
-import { subscribedWaiters } from './redis-members.ts';
+import { orphansOn, subscribedWaiters } from './redis-members.ts';
 import { prefixed } from './redisson-names.ts';
 import { heldForUnknown, weakNote } from './string-lock.ts';
 
@@ -19,24 +20,20 @@ export const redissonSemaphore: RedisConvention = {
   id: 'redisson-semaphore',
   title: 'Redisson semaphore',
   system: 'redis',
-  types: ['string'],
-  matches: () => undefined,
+  types: ['string', 'none'],
+  matches: (record) => sureOfOrphans(record, semaphoreChannel(record.key)),
   siblings: ({ key }) => [{ key: semaphoreChannel(key), what: 'channel' }],
   helperOf: () => undefined,
   decode(record) {
     const free = countIn(record);
+    const channel = semaphoreChannel(record.key);
     return {
-      ...counter(record, semaphoreChannel(record.key)),
+      ...counter(record, channel),
       mode: 'semaphore',
-      state: free === 0 ? 'held' : 'unknown',
+      state:
+        record.type === 'none' ? absentState(record, channel) : free === 0 ? 'held' : 'unknown',
       holders: unknown('free permits are counted, and nobody records who has the others'),
-      notes: [
-        {
-          code: 'permits',
-          severity: 'info',
-          text: free === undefined ? 'it holds no number' : `${free} permits are free`,
-        },
-      ],
+      notes: semaphoreNotes(record, free),
       weakOwner: false,
     };
   },
@@ -50,14 +47,25 @@ export const redissonLatch: RedisConvention = {
   id: 'redisson-latch',
   title: 'Redisson count-down latch',
   system: 'redis',
-  types: ['string'],
-  matches: () => undefined,
+  types: ['string', 'none'],
+  matches: (record) => sureOfOrphans(record, latchChannel(record.key)),
   siblings: ({ key }) => [{ key: latchChannel(key), what: 'channel' }],
   helperOf: () => undefined,
   decode(record) {
     const left = countIn(record);
+    const channel = latchChannel(record.key);
+    if (record.type === 'none') {
+      return {
+        ...counter(record, channel),
+        mode: 'latch',
+        state: absentState(record, channel),
+        holders: known([]),
+        notes: orphanNotes(record, channel, `it is open: PUBLISH ${channel} 0 wakes them`),
+        weakOwner: false,
+      };
+    }
     return {
-      ...counter(record, latchChannel(record.key)),
+      ...counter(record, channel),
       mode: 'latch',
       state: record.ttlMs === undefined ? 'no-ttl' : 'held',
       holders: unknown(`a latch has no holder: it opens after ${left ?? '?'} more count-downs`),
@@ -71,6 +79,31 @@ export const redissonLatch: RedisConvention = {
     warnings: ['this opens the latch: everybody who waits goes on, whatever was still to be done'],
   }),
 };
+
+function sureOfOrphans(record: RedisRecord, channel: Text): 'high' | undefined {
+  return orphansOn(record, channel) > 0 ? 'high' : undefined;
+}
+
+function absentState(record: RedisRecord, channel: Text): Decoded['state'] {
+  return orphansOn(record, channel) > 0 ? 'orphan-waiters' : 'free';
+}
+
+function orphanNotes(record: RedisRecord, channel: Text, remedy: string): LockNote[] {
+  return orphansOn(record, channel) === 0
+    ? []
+    : [{ code: 'orphan-waiters', severity: 'warn', text: `somebody still waits, and ${remedy}` }];
+}
+
+/** A holder that died never gives its permit back: what would let the others go on is said. */
+function semaphoreNotes(record: RedisRecord, free: number | undefined): LockNote[] {
+  const { key, type } = record;
+  const channel = semaphoreChannel(key);
+  const add = `INCRBY ${key} 1 and PUBLISH ${channel} 1 give one permit more`;
+  if (type === 'none') return orphanNotes(record, channel, `there are no permits: ${add}`);
+  const count = free === undefined ? 'it holds no number' : `${free} permits are free`;
+  const text = free === 0 ? `${count}; where a holder died with one, ${add}` : count;
+  return [{ code: 'permits', severity: 'info', text }];
+}
 
 function countIn({ value }: RedisRecord): number | undefined {
   return value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) : undefined;

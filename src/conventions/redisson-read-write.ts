@@ -6,6 +6,7 @@
 import type { Holder } from '../domain/holder.ts';
 import type { Lease } from '../domain/lease.ts';
 import { known, unknown } from '../domain/known.ts';
+import type { LockNote } from '../domain/lock.ts';
 import { parseText, stringToText, type Text } from '../domain/text.ts';
 import type {
   Decoded,
@@ -16,6 +17,7 @@ import type {
   RedisSibling,
   RedisTidy,
 } from './convention.ts';
+import { orphansOn, subscribedWaiters } from './redis-members.ts';
 import { holdCount, prefixed, suffixed } from './redisson-names.ts';
 
 const channelPrefix = 'redisson_rwlock';
@@ -28,8 +30,9 @@ export const redissonReadWrite: RedisConvention = {
   id: 'redisson-read-write',
   title: 'Redisson read/write lock',
   system: 'redis',
-  types: ['hash'],
+  types: ['hash', 'none'],
   matches(record) {
+    if (isOrphaned(record)) return 'high';
     const mode = record.fields?.get(modeField);
     if (mode !== 'read' && mode !== 'write') return undefined;
     return holdersOf(record).length > 0 ? 'high' : undefined;
@@ -39,7 +42,7 @@ export const redissonReadWrite: RedisConvention = {
       .filter((holder) => holder.timed)
       .flatMap((holder) => timeoutKeys(record.key, holder))
       .map((key) => ({ key, what: 'key' as const })),
-    { key: prefixed(channelPrefix, record.key), what: 'channel' },
+    { key: channelOf(record.key), what: 'channel' },
   ],
   helperOf(key) {
     if (!key.includes(':rwlock_timeout:')) return undefined;
@@ -51,6 +54,15 @@ export const redissonReadWrite: RedisConvention = {
   grantOf,
   release,
 };
+
+function channelOf(name: Text): Text {
+  return prefixed(channelPrefix, name);
+}
+
+/** Nobody holds it, and somebody sleeps on its channel. */
+function isOrphaned(record: RedisRecord): boolean {
+  return orphansOn(record, channelOf(record.key)) > 0;
+}
 
 interface Hold {
   readonly owner: Text;
@@ -86,19 +98,12 @@ function timeoutKeys(name: Text, holder: Hold): Text[] {
 
 function decode(record: RedisRecord): Decoded {
   const holders = holdersOf(record);
-  const channel = record.siblings.get(prefixed(channelPrefix, record.key))?.subscribers;
   const expired = holders.filter((one) => hasRunOut(leaseOf(record, one)));
   return {
-    state: record.ttlMs === undefined ? 'no-ttl' : 'held',
+    state: stateOf(record),
     mode: record.fields?.get(modeField) === 'read' ? 'shared' : 'exclusive',
     holders: known(holders.map((one) => toHolder(record, one))),
-    waiters:
-      channel === undefined || channel.kind === 'unknown'
-        ? (channel ?? {
-            kind: 'unknown',
-            reason: 'the subscribers of its channel were not counted',
-          })
-        : { kind: 'count', count: channel.value, source: `subscribers of its channel` },
+    waiters: subscribedWaiters(record, channelOf(record.key)),
     fence: { kind: 'none' },
     heldForMs: unknown(
       'the record does not say since when',
@@ -107,12 +112,29 @@ function decode(record: RedisRecord): Decoded {
     helpers: [...record.siblings.values()]
       .filter((one) => one.subscribers === undefined)
       .map((one) => one.key),
-    notes: expired.map((one) => ({
-      code: 'reader-expired',
-      severity: 'warn',
-      text: `the time of reader ${one.owner} has run out; its entry stays until the lock is next used`,
-    })),
+    notes: isOrphaned(record) ? [orphanNote(record.key)] : expired.map(expiredNote),
     weakOwner: false,
+  };
+}
+
+function stateOf(record: RedisRecord): Decoded['state'] {
+  if (record.type === 'none') return isOrphaned(record) ? 'orphan-waiters' : 'free';
+  return record.ttlMs === undefined ? 'no-ttl' : 'held';
+}
+
+function orphanNote(name: Text): LockNote {
+  return {
+    code: 'orphan-waiters',
+    severity: 'warn',
+    text: `nobody holds it and somebody waits: PUBLISH ${channelOf(name)} 1 wakes them all`,
+  };
+}
+
+function expiredNote(one: Hold): LockNote {
+  return {
+    code: 'reader-expired',
+    severity: 'warn',
+    text: `the time of reader ${one.owner} has run out; its entry stays until the lock is next used`,
   };
 }
 
@@ -172,7 +194,7 @@ function release(record: RedisRecord, _: Decoded, holder?: Text): RedisRelease {
     fenceKey: undefined,
     publish: [
       {
-        channel: prefixed(channelPrefix, record.key),
+        channel: channelOf(record.key),
         message: '1',
         sharded: true,
         when: 'emptied',

@@ -215,9 +215,12 @@ function release(record: RedisRecord): RedisRelease {
         }
       : {}),
     push: [],
-    warnings: fair
-      ? ['the queue is left as it is but for heads that gave up: only its head is woken']
-      : [],
+    warnings: [
+      ...(fair
+        ? ['the queue is left as it is but for heads that gave up: only its head is woken']
+        : []),
+      'it may be one of several that a multi-lock took together: each of them is released by itself',
+    ],
     hold: { as: 'hash', fields: [[{ put: 'owner' }, { text: stringToText('1') }]] },
   };
 }

@@ -3,9 +3,9 @@
  * The end of a job may leave the key for a while (lockAtLeastFor), so a key is no proof of a runner.
  * @see lukas-krecan/ShedLock@2495b14 RedisLockProvider
  */
-import { known, unknown, valueOf, type Known } from '../domain/known.ts';
+import { known, unknown } from '../domain/known.ts';
 import { parseText, type Text } from '../domain/text.ts';
-import type { Decoded, RedisConvention, RedisRecord } from './convention.ts';
+import type { Decoded, RedisConvention } from './convention.ts';
 import { stringLock } from './string-lock.ts';
 
 const shape = /^ADDED:(\d{4}-\d\d-\d\dT[0-9:.]+Z?)@([^:]+)(?::(.+))?$/;
@@ -21,6 +21,10 @@ const base = stringLock({
       ? unknown('the value is not of this layout')
       : known({ host, source: 'value' });
   },
+  grantedAtMs: (value) => Date.parse(shape.exec(value)?.[1] ?? ''),
+  warnings: [
+    'without its safe update, ShedLock ends a run by deleting the key whoever holds it: the old run may free the next one’s lock',
+  ],
 });
 
 export const shedlockRedis: RedisConvention = {
@@ -31,7 +35,6 @@ export const shedlockRedis: RedisConvention = {
       ...decoded,
       // Owners are nodes: which of a node's grants this is, only the whole value tells.
       holders: withRecord(decoded.holders, record.value),
-      heldForMs: heldFor(record),
       notes: [
         ...decoded.notes,
         {
@@ -52,15 +55,4 @@ function hostIn(value: Text): Text | undefined {
 function withRecord(holders: Decoded['holders'], value: Text | undefined): Decoded['holders'] {
   if (holders.kind === 'unknown' || value === undefined) return holders;
   return { ...holders, value: holders.value.map((one) => ({ ...one, record: value })) };
-}
-
-/** By the node's clock against the server's: a time ahead of the server's says nothing. */
-function heldFor(record: RedisRecord): Known<number> {
-  const since = Date.parse(shape.exec(record.value ?? '')?.[1] ?? '');
-  if (Number.isNaN(since)) return unknown('the value has no time of the grant');
-  const now = valueOf(record.serverTimeMs);
-  if (now === undefined) return unknown('the server’s clock was not read');
-  return now >= since
-    ? known(now - since)
-    : unknown('the time in the value is ahead of the server’s clock');
 }

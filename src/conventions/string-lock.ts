@@ -4,7 +4,7 @@
  * what the key is called, and in what their own renewal does; each says only that.
  */
 import type { OwnerPlace, Waiters } from '../domain/holder.ts';
-import { known, unknown, type Known } from '../domain/known.ts';
+import { known, unknown, valueOf, type Known } from '../domain/known.ts';
 import type { Confidence, ConventionId, LockNote } from '../domain/lock.ts';
 import type { Text } from '../domain/text.ts';
 import type { Decoded, RedisConvention, RedisHold, RedisRecord } from './convention.ts';
@@ -17,10 +17,12 @@ export interface StringLayout {
   /** What names the owner in the value, where that is not all of it; undefined: nothing does. */
   owner?(value: Text): Text | undefined;
   place?(value: Text): Known<OwnerPlace>;
+  /** When it was granted by the owner's clock, in epoch ms, where the value tells; else undefined. */
+  grantedAtMs?(value: Text): number | undefined;
   /** Why the next holder may write the same value although it looks random. */
   readonly shared?: string;
-  /** Why waiters cannot be seen. */
-  readonly waiters?: string;
+  /** Why waiters cannot be seen, or that nobody ever waits for such a lock. */
+  readonly waiters?: { readonly hidden: string } | 'nobody';
   /** What a plan says before the release. */
   readonly warnings?: readonly string[];
   /** Default: the operator's token as the value. */
@@ -62,17 +64,29 @@ function decodeString(layout: StringLayout, record: RedisRecord): Decoded {
     state: record.type === 'none' ? 'free' : record.ttlMs === undefined ? 'no-ttl' : 'held',
     mode: 'exclusive',
     holders: holdersOf(layout, record),
-    waiters: pollingWaiters(layout.waiters),
+    waiters: waitersOf(layout),
     fence: { kind: 'none' },
-    heldForMs: heldForUnknown,
+    heldForMs: heldFor(layout, record),
     helpers: [],
     notes: why === undefined ? [] : [weakNote(why)],
     weakOwner: why !== undefined,
   };
 }
 
-function pollingWaiters(reason = 'this layout keeps no record of waiters'): Waiters {
-  return { kind: 'unknown', reason };
+function waitersOf({ waiters }: StringLayout): Waiters {
+  if (waiters === 'nobody') return { kind: 'exact', list: [] };
+  return { kind: 'unknown', reason: waiters?.hidden ?? 'this layout keeps no record of waiters' };
+}
+
+/** By the owner's clock against the server's: a time ahead of the server's says nothing. */
+function heldFor(layout: StringLayout, { value, serverTimeMs }: RedisRecord): Known<number> {
+  const since = value === undefined ? undefined : layout.grantedAtMs?.(value);
+  if (since === undefined || Number.isNaN(since)) return heldForUnknown;
+  const now = valueOf(serverTimeMs);
+  if (now === undefined) return unknown('the server’s clock was not read');
+  return now >= since
+    ? known(now - since)
+    : unknown('the time in the value is ahead of the server’s clock');
 }
 
 /** For layouts whose record carries no time of the grant. */

@@ -3,9 +3,10 @@
  * which library made it: several libraries share one.
  */
 import type { Text } from '../domain/text.ts';
+import { timeUuidHex } from './time-uuid.ts';
 
 /**
- * `uuid1-hex`: 32 hex digits of a time-based UUID; `hex-32`: any other 16 bytes. `base64-16` has its
+ * `uuid1-hex`: 32 hex digits of a time-based UUID (time-uuid.ts); `hex-32`: any other 16 bytes. `base64-16` has its
  * `==`, `url-base64-16` has no padding, `base64-18` needs none.
  */
 export type TokenShape =
@@ -20,8 +21,6 @@ export type TokenShape =
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const hex = /^[0-9a-f]{32}$/;
-// Version 1 and the variant bits, which every real UUID has.
-const uuid1 = /^[0-9a-f]{12}1[0-9a-f]{3}[89ab][0-9a-f]{15}$/;
 // The last character of 16 bytes carries two bits only.
 const base64 = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
 const urlBase64 = /^[A-Za-z0-9_-]{21}[AQgw]$/;
@@ -46,7 +45,7 @@ const rulesByLength = new Map<number, readonly Rule[]>([
   [
     32,
     [
-      ['uuid1-hex', (value) => uuid1.test(value)],
+      ['uuid1-hex', (value) => timeUuidHex.test(value)],
       ['hex-32', (value) => hex.test(value)],
     ],
   ],

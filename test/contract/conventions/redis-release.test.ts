@@ -116,6 +116,29 @@ describe('Redisson', () => {
     expect(left.notes[0]?.text).toContain('PUBLISH redisson_lock__channel:{order:3} 0');
   });
 
+  test.each([
+    ['redisson_rwlock:{order:4}', 'redisson-read-write', 'PUBLISH redisson_rwlock:{order:4} 1'],
+    [
+      'redisson_countdownlatch__channel__{order:4}',
+      'redisson-latch',
+      'PUBLISH redisson_countdownlatch__channel__{order:4} 0',
+    ],
+    ['redisson_sc:{order:4}', 'redisson-semaphore', 'INCRBY order:4 1 and PUBLISH'],
+  ])(
+    'a sleeper on %s whose key is gone is an orphan, and so',
+    async (channel, convention, wake) => {
+      await listen(channel);
+      const left = await look('order:4');
+      expect(left).toMatchObject({
+        state: 'orphan-waiters',
+        waiters: { kind: 'count', count: 1 },
+        recognition: { convention },
+      });
+      expect(left.notes[0]?.text).toContain(wake);
+      expect(backend.preview(left, {}).possible.can).toBe(false);
+    },
+  );
+
   test('one permit of a semaphore goes back to the count, and the new count is told', async () => {
     const permit = Buffer.from('00112233445566778899aabbccddeeff', 'hex');
     await raw.set('pool', '2');

@@ -26,6 +26,7 @@ test('a lock of a bullmq job is read, released, and the job goes to the next wor
     mode: 'exclusive',
     recognition: { convention: 'bullmq', confidence: 'high', candidates: [] },
     holders: { kind: 'known', value: [{ owner, holds: 1 }] },
+    waiters: { kind: 'exact', list: [] },
     fence: { kind: 'none' },
     notes: [{ code: 'worker', text: `the job names its worker: worker-${holder.pid}` }],
   });

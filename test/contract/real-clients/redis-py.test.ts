@@ -35,7 +35,9 @@ test('a lock of redis-py is read, released, and taken by the one that polls for 
     state: 'held',
     mode: 'exclusive',
     recognition: { convention: 'redis-py', confidence: 'medium', candidates: [] },
-    holders: { kind: 'known', value: [{ owner, holds: 1, place: { kind: 'unknown' } }] },
+    holders: { kind: 'known', value: [{ owner, holds: 1 }] },
+    // Its token is a time-based UUID, made when it was acquired.
+    heldForMs: { kind: 'known' },
     waiters: { kind: 'unknown' },
     fence: { kind: 'none' },
   });

@@ -40,6 +40,8 @@ describe('a string is told by its value', () => {
     ['AAECAwQFBgcICQoLDA0ODwABCDEFGH', ['bsm-redislock', 'low', 'plain']],
     [uuid1, ['redis-py', 'medium']],
     ['0123456789abcdef0123456789abcdef', ['node-redlock', 'low', 'plain']],
+    // Version 1 and its variant, made in the year 3211: sixteen random bytes.
+    ['5f1d3a2ab0c215eea1b20242ac120002', ['node-redlock', 'low', 'plain']],
     [uuid, ['uuid-string', 'low', 'redlock-rb', 'aioredlock', 'plain']],
   ])('%s', (value, expected) => {
     expect(verdict('job', value)).toEqual(expected);
