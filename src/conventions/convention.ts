@@ -1,6 +1,6 @@
 /**
  * Conventions: how lock libraries lay out their records. Pure decoders over raw records that an
- * adapter read; no I/O. Adding one touches its file, index.ts, a fixture and a README row.
+ * adapter read; no I/O. Adding one touches its file, the list of its system, a fixture and a README row.
  */
 import type { Fence } from '../domain/fence.ts';
 import type { Holder, Waiters } from '../domain/holder.ts';

@@ -16,15 +16,6 @@ import { checkExpectation, readFixtures, type Fixture } from './fixture.ts';
 const stepSchema = z.array(z.string()).min(1);
 const fixtures = readFixtures('etcd', stepSchema);
 
-/** Which convention each library is read in. */
-const conventionOf: Readonly<Record<string, string>> = {
-  'etcd-concurrency': 'etcd-concurrency',
-  'microsoft/etcd3': 'etcd3-lock',
-  'python-etcd3': 'python-etcd3',
-  shedlock: 'shedlock-etcd',
-  patroni: 'patroni',
-};
-
 const lab = useLab({ system: 'etcd' });
 let raw: Etcd3;
 let backend: Backend;
@@ -87,10 +78,10 @@ describe.each(fixtures)('%s', (_, fixture) => {
     await seed(fixture.setup);
     const lock = await look(fixture.expect.name);
     checkExpectation(lock, fixture.expect);
-    const convention = conventionOf[fixture.library];
-    expect(lock.recognition).toMatchObject({ convention, candidates: [], forced: false });
+    const { convention, candidates, released } = fixture.recognised;
+    expect(lock.recognition).toMatchObject({ convention, candidates, forced: false });
     expect(lock.fence).toMatchObject({ kind: 'token', token: await fenceOf(fixture) });
-    expect(backend.preview(lock, {}).possible.can).toBe(fixture.library !== 'patroni');
+    expect(backend.preview(lock, {}).possible.can).toBe(released);
   });
 
   test('is the only row of a listing', async () => {

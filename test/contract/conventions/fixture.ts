@@ -11,7 +11,25 @@ const expectationSchema = z.object({
   owner: z.union([z.string(), z.array(z.string()), z.null()]),
   ttl_ms: z.number().nullable(),
   waiters: z.array(z.string()),
+  /** Null: none, or assigned by the server (`fence_source`). */
+  fence: z.number().nullable(),
+  holds: z.number().nullable(),
   mode: z.enum(['exclusive', 'shared', 'semaphore', 'latch']),
+});
+
+/** What fencepost makes of the record: the part of a fixture that is ours. */
+const recognitionSchema = z.strictObject({
+  convention: z.string(),
+  /** The other layouts that it could be. */
+  candidates: z.array(z.string()).default([]),
+  /** Nothing but the application's word makes it a lock: it is asked for by convention. */
+  told: z.boolean().default(false),
+  /** False: the layout is never released by force. */
+  released: z.boolean().default(true),
+  /** Records of the set-up that a release deletes. */
+  deletes: z.number().default(1),
+  /** What else of the set-up a listing of everything shows. */
+  also_listed: z.array(z.string()).default([]),
 });
 
 export type Expectation = z.output<typeof expectationSchema>;
@@ -21,6 +39,7 @@ export interface Fixture<S> {
   readonly variant: string;
   readonly setup: readonly S[];
   readonly expect: Expectation;
+  readonly recognised: z.output<typeof recognitionSchema>;
   /** What the server assigns the fence from; undefined where the fixture has none. */
   readonly fence_source?: string | undefined;
 }
@@ -35,6 +54,7 @@ export function readFixtures<S>(
     variant: z.string(),
     setup: z.array(step).min(1),
     expect: expectationSchema,
+    recognised: recognitionSchema,
     fence_source: z.string().optional(),
   });
   const file = new URL(`../../fixtures/lock-fixtures/${system}.jsonl`, import.meta.url);

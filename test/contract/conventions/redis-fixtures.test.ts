@@ -2,7 +2,6 @@
  * What real libraries write, seeded command by command on a real server and read through the
  * adapter: every expectation of the fixture, in full and in a listing.
  */
-import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -13,75 +12,10 @@ import { parseText } from '../../../src/domain/text.ts';
 import { useLab } from '../../helpers/servers.ts';
 import { collect, everyLock, forever } from '../backend/subject.ts';
 import { openTarget, rawRedis } from '../redis/redis-seeder.ts';
+import { readFixtures, type Fixture } from './fixture.ts';
 
-const fixtureSchema = z.object({
-  library: z.string(),
-  variant: z.string(),
-  setup: z.array(z.array(z.string()).min(1)),
-  expect: z.object({
-    name: z.string(),
-    owner: z.union([z.string(), z.array(z.string()), z.null()]),
-    ttl_ms: z.number().nullable(),
-    waiters: z.array(z.string()),
-    fence: z.number().nullable(),
-    holds: z.number().nullable(),
-    mode: z.enum(['exclusive', 'shared', 'semaphore', 'latch']),
-  }),
-});
-type Fixture = z.output<typeof fixtureSchema>;
-
-/** Records that nothing but the application's word makes a lock: these are asked for by convention. */
-const onlyWhenTold: Readonly<Record<string, string>> = {
-  'plain/SET NX PX': 'plain',
-  'plain/no-ttl': 'plain',
-  'redisson/RSemaphore': 'redisson-semaphore',
-};
-
-/** Which convention each fixture is read in. */
-const conventionOf: Readonly<Record<string, string>> = {
-  plain: 'plain',
-  redisson: 'redisson',
-  'redisson/RReadWriteLock write': 'redisson-read-write',
-  'redisson/RReadWriteLock write holder also reading': 'redisson-read-write',
-  'redisson/RSemaphore': 'redisson-semaphore',
-  'redisson/RPermitExpirableSemaphore': 'redisson-permits',
-  'node-redlock': 'node-redlock',
-  'redis-py': 'redis-py',
-  'bsm/redislock': 'bsm-redislock',
-  'spring-integration': 'uuid-string',
-  madelson: 'distributed-lock-mutex',
-  'madelson/semaphore': 'distributed-lock-semaphore',
-  'redlock.net': 'redlock-net',
-  laravel: 'laravel',
-  bullmq: 'bullmq',
-  'python-redis-lock': 'python-redis-lock',
-  'redlock-rb': 'uuid-string',
-  redbeat: 'redbeat',
-  shedlock: 'shedlock-redis',
-  pottery: 'redlock-net',
-  aioredlock: 'uuid-string',
-  rueidislock: 'rueidislock',
-  'sidekiq-unique-jobs': 'sidekiq-unique-jobs',
-  'resque-lock': 'resque-lock',
-};
-
-/** Where one shape fits several libraries, all of them are named. */
-const candidatesOf: Readonly<Record<string, readonly string[]>> = {
-  'spring-integration': ['spring-integration', 'redlock-rb', 'aioredlock', 'plain'],
-  'redlock-rb': ['redlock-rb', 'aioredlock', 'plain'],
-  aioredlock: ['redlock-rb', 'aioredlock', 'plain'],
-  'redlock.net': ['pottery'],
-  pottery: ['pottery'],
-  'node-redlock': ['plain'],
-};
-
-/** With `--all`, what else of a fixture is shown. */
-const alsoListed: Readonly<Record<string, readonly string[]>> = {
-  // A bare number: nothing in it says whose count it is.
-  'redisson/RPermitExpirableSemaphore': ['pool:2'],
-  'node-redlock/v5 multi-resource': ['res:b'],
-  'sidekiq-unique-jobs/v9 alpha locked hash': ['uniquejobs:digests'],
-};
+const fixtures = readFixtures('redis', z.array(z.string()).min(1));
+type RedisFixture = Fixture<string[]>;
 
 const lab = useLab({ system: 'redis' });
 let raw: Redis;
@@ -99,28 +33,15 @@ afterAll(async () => {
   await raw.quit();
 });
 
-const fixtures = readFileSync(
-  new URL('../../fixtures/lock-fixtures/redis.jsonl', import.meta.url),
-  'utf8',
-)
-  .trimEnd()
-  .split('\n')
-  .map((line) => fixtureSchema.parse(JSON.parse(line)))
-  .map((one) => [`${one.library}/${one.variant}`, one] as const);
-
-async function seed(fixture: Fixture): Promise<void> {
+async function seed(fixture: RedisFixture): Promise<void> {
   for (const [command = '', ...args] of fixture.setup) await raw.call(command, ...args);
-}
-
-function of<T>(table: Readonly<Record<string, T>>, id: string, fixture: Fixture): T | undefined {
-  return table[id] ?? table[fixture.library];
 }
 
 function owners(lock: LockSnapshot): readonly string[] {
   return (valueOf(lock.holders) ?? []).map((holder) => holder.owner);
 }
 
-function check(lock: LockSnapshot, { expect: wanted }: Fixture): void {
+function check(lock: LockSnapshot, { expect: wanted }: RedisFixture): void {
   expect(lock.ref.name).toBe(wanted.name);
   expect(lock.mode).toBe(wanted.mode);
   expect(new Set(owners(lock))).toEqual(
@@ -141,7 +62,7 @@ function check(lock: LockSnapshot, { expect: wanted }: Fixture): void {
 }
 
 /** No TTL in a fixture: none, or a time that only the members carry. */
-function checkLease({ lease }: LockSnapshot, wanted: Fixture['expect']): void {
+function checkLease({ lease }: LockSnapshot, wanted: RedisFixture['expect']): void {
   if (wanted.ttl_ms === null) return;
   expect(lease).toMatchObject({ kind: 'ttl' });
   const leftMs = lease.kind === 'ttl' ? lease.ttlMs : NaN;
@@ -149,16 +70,12 @@ function checkLease({ lease }: LockSnapshot, wanted: Fixture['expect']): void {
   expect(leftMs).toBeGreaterThan(wanted.ttl_ms - 5_000);
 }
 
-describe.each(fixtures)('%s', (id, fixture) => {
-  const told = onlyWhenTold[id];
-  const convention = of(conventionOf, id, fixture);
+describe.each(fixtures)('%s', (_, fixture) => {
+  const { convention, candidates, told, also_listed: alsoListed } = fixture.recognised;
   const { name } = fixture.expect;
 
   async function look(): Promise<LockDetail | undefined> {
-    return backend.inspect(
-      { name: parseText(name), ...(told === undefined ? {} : { convention: told }) },
-      forever,
-    );
+    return backend.inspect({ name: parseText(name), ...(told ? { convention } : {}) }, forever);
   }
 
   test('is read as its library means it, and every candidate is named', async () => {
@@ -166,8 +83,7 @@ describe.each(fixtures)('%s', (id, fixture) => {
     const lock = await look();
     if (lock === undefined) throw new Error(`${name} is not there`);
     check(lock, fixture);
-    expect(lock.recognition).toMatchObject({ convention, forced: told !== undefined });
-    expect(lock.recognition.candidates).toEqual(of(candidatesOf, id, fixture) ?? []);
+    expect(lock.recognition).toMatchObject({ convention, candidates, forced: told });
   });
 
   test('is one row of a listing, and its helpers are none', async () => {
@@ -175,12 +91,12 @@ describe.each(fixtures)('%s', (id, fixture) => {
     const rows = await collect(backend.list({ ...everyLock, all: true }, forever).locks);
     const listed = rows.filter(
       ({ ref, recognition }) =>
-        String(ref.name) === name && (told !== undefined || recognition.convention === convention),
+        String(ref.name) === name && (told || recognition.convention === convention),
     );
     expect(listed).toHaveLength(fixture.expect.holds === 0 ? 0 : 1);
-    if (told !== undefined) return;
+    if (told) return;
     for (const row of listed) check(row, fixture);
     const others = rows.filter((row) => !listed.includes(row)).map((row) => String(row.ref.name));
-    expect(others).toEqual(alsoListed[id] ?? []);
+    expect(others).toEqual(alsoListed);
   });
 });

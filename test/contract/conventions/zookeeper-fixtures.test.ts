@@ -20,17 +20,6 @@ const nodeSchema = z.object({
 type Node = z.output<typeof nodeSchema>;
 const fixtures = readFixtures('zookeeper', nodeSchema);
 
-/** Which conventions may name each library's records; the first one does. */
-const conventionsOf: Readonly<Record<string, readonly string[]>> = {
-  curator: ['curator-mutex', 'curator-read-write', 'curator-leader-latch', 'curator-semaphore'],
-  kazoo: ['kazoo-lock', 'kazoo-semaphore'],
-  'go-zookeeper': ['go-zookeeper'],
-  madelson: ['distributed-lock-mutex', 'distributed-lock-read-write', 'distributed-lock-semaphore'],
-  shedlock: ['shedlock-zookeeper'],
-  patroni: ['patroni'],
-  hadoop: ['hadoop-elector'],
-};
-
 const lab = useLab({ system: 'zookeeper' });
 let raw: RawZooKeeper;
 let backend: Backend;
@@ -70,13 +59,14 @@ describe.each(fixtures)('%s', (_, fixture) => {
     await seed(fixture.setup);
     const lock = await look(fixture.expect.name);
     checkExpectation(lock, fixture.expect);
-    expect(conventionsOf[fixture.library]).toContain(lock.recognition.convention);
+    const { convention, candidates, released } = fixture.recognised;
+    expect(lock.recognition).toMatchObject({ convention, candidates, forced: false });
     if (fixture.expect.owner === null) expect(lock.fence.kind).toBe('none');
     else {
       const token = await czxidOfHolder(fixture, lock);
       expect(lock.fence).toEqual({ kind: 'token', token, source: 'czxid' });
     }
-    expect(backend.preview(lock, {}).possible.can).toBe(fixture.library !== 'patroni');
+    expect(backend.preview(lock, {}).possible.can).toBe(released);
   });
 
   test('is the only row of a listing', async () => {
@@ -92,7 +82,7 @@ describe.each(fixtures)('%s', (_, fixture) => {
     const lock = await look(fixture.expect.name);
     const result = await backend.release(lock, { timeoutMs: 5_000 }, forever);
     const left = await backend.inspect(lock.ref, forever);
-    if (fixture.library === 'patroni') {
+    if (!fixture.recognised.released) {
       expect(result.outcome).toBe('refused');
       expect(left?.identity).toEqual(lock.identity);
       return;
@@ -104,7 +94,7 @@ describe.each(fixtures)('%s', (_, fixture) => {
       fixture.setup.map(async ({ path }) => ((await raw.read(path)) === undefined ? 1 : 0)),
     );
     const deleted = gone.reduce<number>((sum, one) => sum + one, 0);
-    expect(deleted).toBe(fixture.library === 'shedlock' ? 0 : 1);
+    expect(deleted).toBe(fixture.recognised.deletes);
   });
 });
 

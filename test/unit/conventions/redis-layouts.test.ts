@@ -223,8 +223,27 @@ const telling = [
   'lock:a',
   'lock-signal:a',
   'redisson_lock_queue:{a}',
+  'redisson_lock_timeout:{a}',
+  'redisson_lock_token:{a}',
+  'redisson_lock__channel:{a}',
+  'redisson_rwlock:{a}',
+  'redisson_sc:{a}',
+  'redisson_countdownlatch__channel__{a}',
   'app-cache-a1',
 ];
+
+/** What is read beside a record: a key of any type, or a channel. */
+function sibling(text: fc.Arbitrary<Text>): fc.Arbitrary<RedisSibling> {
+  return fc.record({
+    key: fc.constantFrom(...telling.map(parseText)),
+    type: fc.constantFrom(...(['string', 'list', 'zset', 'set', 'hash', 'none'] as const)),
+    ttlMs: fc.option(fc.nat(), { nil: undefined }),
+    value: text,
+    members: fc.array(fc.record({ member: text, score: fc.double() }), { maxLength: 3 }),
+    subscribers: fc.constantFrom(known(0), known(3), unknown('refused')),
+    blocked: fc.constantFrom(known(0), known(2), unknown('refused')),
+  });
+}
 
 test('no layout throws on any record, and all it says is safe to print', () => {
   const text = fc.uint8Array({ maxLength: 40 }).map(bytesToText);
@@ -239,13 +258,8 @@ test('no layout throws on any record, and all it says is safe to print', () => {
       .map((all) => new Map(all)),
     members: fc.array(fc.record({ member: text, score: fc.double() })),
     siblings: fc
-      .array(fc.tuple(fc.constantFrom(...telling.map(parseText)), text))
-      .map(
-        (all) =>
-          new Map<Text, RedisSibling>(
-            all.map(([key, value]) => [key, { key, type: 'string', ttlMs: undefined, value }]),
-          ),
-      ),
+      .array(sibling(text))
+      .map((all) => new Map<Text, RedisSibling>(all.map((one) => [one.key, one]))),
     serverTimeMs: fc.constantFrom(known(now), unknown('not asked')),
   });
   const check = (convention: RedisConvention, one: RedisRecord): void => {
