@@ -106,4 +106,6 @@ export interface BackendOptions {
   readonly clientName: string;
   /** Conventions of the team, asked before the built-in ones. */
   readonly conventions?: OwnConventions;
+  /** Globs over ids: records are read in these conventions only. Undefined: in all. */
+  readonly onlyConventions?: readonly string[];
 }

@@ -25,6 +25,7 @@ export async function askFor(
   try {
     if (wanted === 'lock') await gatherLocks(words, io, found);
     else if (wanted === 'convention') found.push(...(await ofConventions(words, io)));
+    else if (wanted === 'context') found.push(...(await ofContexts(words, io)));
     else found.push(...(await ofLabs(wanted, io)));
   } catch {
     // No target, a dead server, no permission: a Tab then offers what it has.
@@ -37,6 +38,11 @@ async function ofLabs(wanted: Wanted, { env }: Io): Promise<readonly string[]> {
   const { listRecords } = await import('../lab/records.ts');
   const own = listRecords(env).filter(({ owner }) => owner === undefined);
   return own.map(({ id, target }) => (wanted === 'lab' ? id : target));
+}
+
+async function ofContexts(words: readonly string[], { env }: Io): Promise<readonly string[]> {
+  const { loadContexts } = await import('../config/contexts-file.ts');
+  return [...(await loadContexts(valuesOf(words, '--config').at(-1), env)).keys()];
 }
 
 /** Every convention by name; a file of own ones that cannot be read adds none. */
@@ -57,10 +63,14 @@ async function gatherLocks(words: readonly string[], io: Io, found: string[]): P
   if (/[*?[\]\\]/.test(current)) return;
   const signal = AbortSignal.any([io.signal, AbortSignal.timeout(patienceMs)]);
   const given = valuesOf(words, '--target');
+  const context = valuesOf(words, '--context');
+  const config = valuesOf(words, '--config').at(-1);
   const passwordFile = valuesOf(words, '--password-file').at(-1);
   const backend = await openTarget(
     {
       ...(given.length === 0 ? {} : { target: given }),
+      ...(context.length === 0 ? {} : { context }),
+      ...(config === undefined ? {} : { config }),
       ...(passwordFile === undefined ? {} : { passwordFile }),
       connectTimeout: patienceMs,
       timeout: patienceMs,

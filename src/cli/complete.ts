@@ -5,7 +5,7 @@ import type { Argument, Command, Option } from 'commander';
 const filesWanted = [':file'];
 
 /** Values that the commands do not know: somebody has to be asked for them. */
-export type Wanted = 'lock' | 'target' | 'lab' | 'convention';
+export type Wanted = 'lock' | 'target' | 'context' | 'lab' | 'convention';
 
 /**
  * Candidates for the last of `words` (the command line after the program's name, the last one
@@ -73,6 +73,7 @@ const asked: Readonly<Record<string, Wanted>> = {
   name: 'lock',
   id: 'lab',
   target: 'target',
+  context: 'context',
   convention: 'convention',
 };
 

@@ -1,20 +1,18 @@
 /** The options that say which lock service to ask, shared by every command that asks one. */
-import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
-import type { Backend, BackendOptions } from '../backends/backend.ts';
+import type { Backend } from '../backends/backend.ts';
+import { checkPatterns } from '../config/contexts-file.ts';
 import { loadConventions } from '../config/conventions-file.ts';
+import type { OwnConventions } from '../conventions/convention-set.ts';
 import { UsageError } from '../domain/errors.ts';
-import { parseTarget, Secret, type Target } from '../domain/target.ts';
+import type { Target } from '../domain/target.ts';
 import { shellQuote } from '../reports/escape.ts';
+import { chosenTargets, type ChoiceOptions, type ChosenTarget } from './chosen-targets.ts';
 import type { Io } from './io.ts';
 import { durationValue, listValue } from './option-values.ts';
-import { askSecret } from './prompts.ts';
 
 /** What commander hands to the action of a command with target options. */
-export interface TargetOptions {
-  readonly target?: readonly string[];
-  readonly passwordFile?: string;
-  readonly askPassword?: boolean;
+export interface TargetOptions extends ChoiceOptions {
   readonly connectTimeout: number;
   readonly timeout: number;
   /** File of the team's own conventions. */
@@ -29,6 +27,15 @@ export function addTargetOptions(command: Command): Command {
         '--target <url>',
         'lock service, such as redis://host:6379 (also: FENCEPOST_TARGET)',
       ).argParser(listValue),
+    )
+    .addOption(
+      new Option('--context <name>', 'lock service by its name in the config file').argParser(
+        listValue,
+      ),
+    )
+    .option(
+      '--config <file>',
+      'file of contexts (also: FENCEPOST_CONFIG, ~/.config/fencepost/config.yaml)',
     )
     .option('--password-file <file>', 'read the password from a file')
     .option('--ask-password', 'ask for the password (also: FENCEPOST_PASSWORD in the environment)')
@@ -55,22 +62,22 @@ export function addConventionsOption(command: Command): Command {
 /**
  * Opens the one target named by flag or environment. The caller closes it.
  * @throws {UsageError} no target, several targets, a bad URL, an unreadable password or conventions file
- * @throws {InputFileError} a conventions file with errors
+ * @throws {InputFileError} a conventions or config file with errors
  */
 export async function openTarget(options: TargetOptions, io: Io): Promise<Backend> {
-  const password = await givenPassword(options, io);
-  return open(oneUrl(options, io), password, await backendOptions(options, io));
+  const chosen = await oneTarget(options, io);
+  return open(chosen, options, await loadConventions(options.conventions, io.env));
 }
 
 /**
- * Opens every target named by flag or environment (there separated by spaces), in that order.
+ * Opens every target named by flag or environment, in that order.
  * @throws {UsageError} as `openTarget`
  */
 export async function openTargets(options: TargetOptions, io: Io): Promise<readonly Backend[]> {
-  const password = await givenPassword(options, io);
+  const all = await chosenTargets(options, io);
+  const own = await loadConventions(options.conventions, io.env);
   const backends: Backend[] = [];
-  const how = await backendOptions(options, io);
-  for (const url of targetUrls(options, io)) backends.push(await open(url, password, how));
+  for (const chosen of all) backends.push(await open(chosen, options, own));
   return backends;
 }
 
@@ -79,7 +86,7 @@ export async function openTargets(options: TargetOptions, io: Io): Promise<reado
  * @throws {UsageError} as `openTarget`
  */
 export async function namedTarget(options: TargetOptions, io: Io): Promise<Target> {
-  return withPassword(parseTarget(oneUrl(options, io)), await givenPassword(options, io));
+  return (await oneTarget(options, io)).target;
 }
 
 /** Opens the target, hands it to `use`, and closes it whatever happens. */
@@ -96,11 +103,13 @@ export async function withTarget<T>(
   }
 }
 
-/** The `--target` words (and `--conventions`) of a command to type next: without the password, quoted for a shell. */
+/** The words of these options for a command to type next: without the password, quoted for a shell. */
 export function targetFlag(options: TargetOptions): readonly string[] {
-  const { target = [], conventions } = options;
+  const { target = [], context = [], config, conventions } = options;
   return [
     ...target.flatMap((url) => ['--target', shellQuote(withoutPassword(url))]),
+    ...context.flatMap((name) => ['--context', shellQuote(name)]),
+    ...(config === undefined ? [] : ['--config', shellQuote(config)]),
     ...(conventions === undefined ? [] : ['--conventions', shellQuote(conventions)]),
   ];
 }
@@ -112,88 +121,28 @@ function withoutPassword(url: string): string {
   );
 }
 
-function oneUrl(options: TargetOptions, io: Io): string {
-  const [url, ...more] = targetUrls(options, io);
-  if (url !== undefined && more.length === 0) return url;
+async function oneTarget(options: TargetOptions, io: Io): Promise<ChosenTarget> {
+  const [chosen, ...more] = await chosenTargets(options, io);
+  if (chosen !== undefined && more.length === 0) return chosen;
   throw new UsageError(`this command takes one target, not ${more.length + 1}`, {
     code: 'several-targets',
-    hint: 'name one with --target',
-    definite: true,
-  });
-}
-
-function targetUrls(options: TargetOptions, io: Io): readonly string[] {
-  if (options.target !== undefined) return options.target;
-  const fromEnvironment = io.env['FENCEPOST_TARGET']?.trim() ?? '';
-  if (fromEnvironment !== '') return fromEnvironment.split(/\s+/);
-  throw new UsageError('no target given', {
-    code: 'no-target',
-    hint: 'add --target redis://HOST:PORT or set FENCEPOST_TARGET; `fencepost lab up redis` starts a throwaway server',
+    hint: 'name one with --target or --context',
     definite: true,
   });
 }
 
 async function open(
-  url: string,
-  password: GivenPassword | undefined,
-  options: BackendOptions,
+  { target, conventions: only }: ChosenTarget,
+  options: TargetOptions,
+  conventions: OwnConventions,
 ): Promise<Backend> {
-  const target = withPassword(parseTarget(url), password);
+  if (only !== undefined) await checkPatterns(only, conventions);
   const { openBackend } = await import('../backends/registry.ts');
-  return openBackend(target, options);
-}
-
-async function backendOptions(options: TargetOptions, io: Io): Promise<BackendOptions> {
-  return {
+  return openBackend(target, {
     connectTimeoutMs: options.connectTimeout,
     requestTimeoutMs: options.timeout,
     clientName: `fencepost-${process.pid}`,
-    conventions: await loadConventions(options.conventions, io.env),
-  };
-}
-
-interface GivenPassword {
-  readonly secret: Secret;
-  /** A flag of this very command line beats the URL; the environment only fills a gap. */
-  readonly overridesUrl: boolean;
-}
-
-function withPassword(target: Target, given: GivenPassword | undefined): Target {
-  if (given === undefined || (target.password !== undefined && !given.overridesUrl)) return target;
-  return { ...target, password: given.secret };
-}
-
-async function givenPassword(options: TargetOptions, io: Io): Promise<GivenPassword | undefined> {
-  if (options.passwordFile !== undefined) {
-    return { secret: await readPasswordFile(options.passwordFile), overridesUrl: true };
-  }
-  if (options.askPassword === true) {
-    return { secret: await askSecret('Password: ', io), overridesUrl: true };
-  }
-  const fromEnvironment = io.env['FENCEPOST_PASSWORD'];
-  return fromEnvironment === undefined || fromEnvironment === ''
-    ? undefined
-    : { secret: new Secret(fromEnvironment), overridesUrl: false };
-}
-
-async function readPasswordFile(file: string): Promise<Secret> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
-    throw new UsageError(`cannot read the password file "${file}": ${code}`, {
-      code: 'password-file',
-      hint: 'give a readable file that holds the password and nothing else',
-      cause,
-      definite: true,
-    });
+    conventions,
+    ...(only === undefined ? {} : { onlyConventions: only }),
   });
-  // Editors end a file with a line break; a password that ends with one must come from elsewhere.
-  const password = text.replace(/\r?\n$/, '');
-  if (password === '') {
-    throw new UsageError(`the password file "${file}" is empty`, {
-      code: 'password-file',
-      hint: 'put the password into it, on one line',
-      definite: true,
-    });
-  }
-  return new Secret(password);
 }

@@ -24,7 +24,11 @@ export function openEtcdBackend(target: Target, options: BackendOptions): Promis
       definite: true,
     });
   }
-  const conventions = new ConventionSet(options.conventions?.etcd ?? [], etcdConventions);
+  const conventions = new ConventionSet(
+    options.conventions?.etcd ?? [],
+    etcdConventions,
+    options.onlyConventions,
+  );
   return Promise.resolve(etcdBackend({ link: new EtcdLink(target, options), conventions }));
 }
 

@@ -36,7 +36,11 @@ import type { SnapshotContext } from './snapshot.ts';
 
 /** Opens nothing yet. @throws {UsageError} when the target names a database, or on a bad TLS file */
 export function openClusterBackend(target: Target, options: BackendOptions): Promise<Backend> {
-  const conventions = new ConventionSet(options.conventions?.redis ?? [], redisConventions);
+  const conventions = new ConventionSet(
+    options.conventions?.redis ?? [],
+    redisConventions,
+    options.onlyConventions,
+  );
   return Promise.resolve(new ClusterBackend(new Cluster(target, options), conventions));
 }
 

@@ -170,6 +170,7 @@ class Chooser {
     if (record.type === 'none') return undefined;
     const helper = ownerOfHelper(record.key, this.#conventions);
     if (helper !== undefined) {
+      if (!this.#conventions.all.includes(helper.convention)) return undefined;
       if (helper.convention.outlives?.(record.key) !== true) return undefined;
       return this.#wanted({
         record: absentRecord(helper.lock, record.serverTimeMs),

@@ -119,7 +119,7 @@ export function ownerOfHelper(
   key: Text,
   conventions: RedisConventions,
 ): { readonly lock: Text; readonly convention: RedisConvention } | undefined {
-  for (const convention of conventions.all) {
+  for (const convention of conventions.every) {
     const lock = convention.helperOf(key);
     if (lock !== undefined) return { lock, convention };
   }

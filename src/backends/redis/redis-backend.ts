@@ -42,7 +42,11 @@ function redisBackend(
   options: BackendOptions,
   sentinels: Sentinels | undefined,
 ): Backend {
-  const conventions = new ConventionSet(options.conventions?.redis ?? [], redisConventions);
+  const conventions = new ConventionSet(
+    options.conventions?.redis ?? [],
+    redisConventions,
+    options.onlyConventions,
+  );
   const reader = new RecordReader(connection);
   const context = async (signal: AbortSignal): Promise<SnapshotContext> => {
     const facts = await readServerFacts(connection, { signal });

@@ -58,7 +58,11 @@ class RedlockBackend implements Backend {
 
   constructor(target: Target, options: BackendOptions) {
     this.display = displayTarget(target);
-    this.#conventions = new ConventionSet(options.conventions?.redis ?? [], redisConventions);
+    this.#conventions = new ConventionSet(
+      options.conventions?.redis ?? [],
+      redisConventions,
+      options.onlyConventions,
+    );
     this.#members = target.endpoints.map((endpoint) => {
       const server: Target = { ...target, kind: 'redis', endpoints: [endpoint] };
       const connection = new RedisConnection(server, options);

@@ -18,7 +18,11 @@ import { sampleSession } from './sample.ts';
 /** Opens the adapter; it connects with the first request. */
 export function openZooKeeperBackend(target: Target, options: BackendOptions): Promise<Backend> {
   const connection = new Connection(target, options);
-  const conventions = new ConventionSet(options.conventions?.zookeeper ?? [], zookeeperConventions);
+  const conventions = new ConventionSet(
+    options.conventions?.zookeeper ?? [],
+    zookeeperConventions,
+    options.onlyConventions,
+  );
   const world = async (signal: AbortSignal): Promise<InspectWorld> => {
     if (signal.aborted) throw interrupted();
     const served = await untilAborted(connection.served(), signal);

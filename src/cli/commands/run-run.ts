@@ -118,10 +118,10 @@ function resourceOf(options: RunOptions, io: Io): string | undefined {
 }
 
 async function chooseSite(options: RunOptions, io: Io): Promise<ChosenSite> {
-  const named = options.target !== undefined;
+  const named = options.target !== undefined || options.context !== undefined;
   if (options.lab === true) {
     if (named) {
-      throw new UsageError('--lab and --target exclude each other', {
+      throw new UsageError('--lab and --target or --context exclude each other', {
         code: 'which-target',
         hint: 'leave one of them out',
         definite: true,
