@@ -16,10 +16,25 @@ const lineShape = z.looseObject({
   lock: z.string(),
   clusterId: z.string().optional(),
   outcome: z.string().optional(),
+  /** Of an outcome: the line of its intent. Absent in logs of versions before it was written. */
+  intent: z.string().optional(),
   previous: z.string(),
 });
 
-export type AuditLine = z.output<typeof lineShape>;
+export type AuditLine = z.output<typeof lineShape> & {
+  /** As `release` names it: the day and the number of the line on that day. */
+  readonly place: string;
+};
+
+export interface AuditChain {
+  readonly lines: readonly AuditLine[];
+  /** Number of the first line that does not continue the one before; undefined: whole. */
+  readonly brokenAt: number | undefined;
+  /** Lines in the file, unreadable ones too. */
+  readonly count: number;
+  /** SHA-256 of the last line: kept elsewhere, it shows later that no line was taken off the end. */
+  readonly lastDigest: string;
+}
 
 export interface AuditEntry {
   readonly kind: 'intent' | 'outcome';
@@ -34,6 +49,11 @@ export interface AuditPlace {
   readonly file: string;
   readonly day: string;
   readonly number: number;
+}
+
+/** `2026-12-02#3` */
+export function placeWord({ day, number }: Pick<AuditPlace, 'day' | 'number'>): string {
+  return `${day}#${number}`;
 }
 
 /** Default place of the log, by the XDG rules. */
@@ -127,21 +147,26 @@ async function appendTo(handle: FileHandle, file: string, entry: AuditEntry): Pr
   return { file, day, number: today + 1 };
 }
 
-function readChain(text: string): { lines: readonly AuditLine[]; brokenAt: number | undefined } {
+/** Reads the text of a log. Lines that are no records are passed over: the chain tells of them. */
+export function readChain(text: string): AuditChain {
   const lines: AuditLine[] = [];
+  const perDay = new Map<string, number>();
   let brokenAt: number | undefined;
-  let previous = digest('');
+  let lastDigest = digest('');
   const rows = text.split('\n').filter((row) => row !== '');
   rows.forEach((row, index) => {
+    const day = /^\{"at":"(\d{4}-\d\d-\d\d)/.exec(row)?.[1] ?? '?';
+    const number = (perDay.get(day) ?? 0) + 1;
+    perDay.set(day, number);
     const parsed = parseLine(row);
-    if (parsed?.previous !== previous) brokenAt ??= index + 1;
-    if (parsed !== undefined) lines.push(parsed);
-    previous = digest(row);
+    if (parsed?.previous !== lastDigest) brokenAt ??= index + 1;
+    if (parsed !== undefined) lines.push({ ...parsed, place: placeWord({ day, number }) });
+    lastDigest = digest(row);
   });
-  return { lines, brokenAt };
+  return { lines, brokenAt, count: rows.length, lastDigest };
 }
 
-function parseLine(row: string): AuditLine | undefined {
+function parseLine(row: string): z.output<typeof lineShape> | undefined {
   try {
     return lineShape.safeParse(JSON.parse(row)).data;
   } catch {

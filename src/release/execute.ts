@@ -13,7 +13,7 @@ import {
 } from '../domain/errors.ts';
 import type { Probe } from '../domain/probe.ts';
 import type { ReleaseOutcome, ReleaseResult } from '../domain/release.ts';
-import type { AuditEntry, AuditLog, AuditPlace } from './audit-log.ts';
+import { placeWord, type AuditEntry, type AuditLog, type AuditPlace } from './audit-log.ts';
 import { clusterIdOf, grantWords, releaseOptions, type ReleasePlan } from './plan.ts';
 import { verifyRelease, type Verification } from './verify.ts';
 
@@ -72,11 +72,12 @@ export async function executeRelease(
   const notBegun = await lookAgain(backend, plan, signal);
   if (notBegun !== undefined) return withoutAct(notBegun);
   const facts = auditFacts(plan, options.operator);
-  const noRecord = await recordIntent(log, facts);
-  if (noRecord !== undefined) return withoutAct(noRecord);
+  const begun = await recordIntent(log, facts);
+  if ('outcome' in begun) return withoutAct(begun);
   const { lock, clusterId } = facts;
+  const intent = placeWord(begun);
   const record = (outcome: string, more: object): Promise<LogResult> =>
-    recordOutcome(log, { kind: 'outcome', lock, clusterId, outcome, ...more });
+    recordOutcome(log, { kind: 'outcome', lock, clusterId, intent, outcome, ...more });
   let result: ReleaseResult;
   try {
     result = await releaseOnce(backend, plan, options, signal);
@@ -102,11 +103,10 @@ function exitCodeOf(outcome: ReleaseOutcome, signal: AbortSignal): ExitCode {
   return signal.aborted && code === exitCodes.ok ? exitCodes.interrupted : code;
 }
 
-/** No record, no release (G20). Undefined: it is on the disk. */
-async function recordIntent(log: AuditLog, facts: AuditFacts): Promise<ReleaseResult | undefined> {
+/** No record, no release (G20). A place: it is on the disk. */
+async function recordIntent(log: AuditLog, facts: AuditFacts): Promise<AuditPlace | ReleaseResult> {
   try {
-    await log.append({ kind: 'intent', ...facts });
-    return undefined;
+    return await log.append({ kind: 'intent', ...facts });
   } catch (error) {
     return refusal(
       `the audit log cannot be written: ${reasonOf(error)}`,

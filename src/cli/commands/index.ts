@@ -35,6 +35,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./release.ts')).registerRelease,
   },
   {
+    name: 'log',
+    summary: 'list the releases made from this machine, or verify their record',
+    load: async () => (await import('./log.ts')).registerLog,
+  },
+  {
     name: 'conventions',
     summary: 'list the lock layouts that are known, your own among them',
     load: async () => (await import('./conventions.ts')).registerConventions,

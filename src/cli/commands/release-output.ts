@@ -2,6 +2,7 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { valueOf } from '../../domain/known.ts';
 import type { EndedSession, ReleaseResult } from '../../domain/release.ts';
+import { placeWord } from '../../release/audit-log.ts';
 import type { LogResult, ReleaseReport } from '../../release/execute.ts';
 import type { ReleasePlan } from '../../release/plan.ts';
 import { shellQuote } from '../../reports/escape.ts';
@@ -168,7 +169,7 @@ function outcomeWord({ outcome, verification }: ReleaseReport): string {
 function logWords(log: LogResult): readonly string[] {
   switch (log.kind) {
     case 'line':
-      return [`log ${log.place.day}#${log.place.number}`];
+      return [`log ${placeWord(log.place)}`];
     case 'failed':
       return [`OUTCOME NOT LOGGED: ${log.reason}`];
     case 'not-begun':
