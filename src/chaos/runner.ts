@@ -80,7 +80,8 @@ export interface Progress {
   readonly step: StepReport;
 }
 
-interface Cell {
+/** One scenario on one column, once. */
+export interface Cell {
   readonly scenario: Scenario;
   readonly column: Column;
   readonly protocol: LockProtocol;
@@ -135,7 +136,8 @@ export async function planScenarios(
   );
 }
 
-async function cellsOf(
+/** @throws {UsageError} a protocol that does not exist or does not run on a column */
+export async function cellsOf(
   request: Pick<RunRequest, 'scenarios' | 'columns' | 'repeat'>,
 ): Promise<readonly Cell[]> {
   const { scenarios, columns, repeat } = request;

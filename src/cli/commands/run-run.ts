@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { labDriver } from '../../chaos/drivers/lab.ts';
 import { liveDriver } from '../../chaos/drivers/live.ts';
 import { requireCleanJournals } from '../../chaos/heal.ts';
+import { rehearse } from '../../chaos/rehearsal.ts';
 import { makeRunFolder, writeRunFile } from '../../chaos/run-folder.ts';
 import { newRunId, planScenarios, runScenarios, type Progress } from '../../chaos/runner.ts';
 import type { Driver } from '../../chaos/drivers/driver.ts';
@@ -12,7 +13,7 @@ import type { Column } from '../../chaos/plan.ts';
 import { exitCodes, UsageError, type ExitCode } from '../../domain/errors.ts';
 import type { RunReport } from '../../domain/run-report.ts';
 import type { Scenario } from '../../domain/scenario.ts';
-import { Secret, type BackendKind } from '../../domain/target.ts';
+import { Secret, type BackendKind, type Target } from '../../domain/target.ts';
 import { protocolIds, protocolTargets } from '../../protocols/registry.ts';
 import { checkResourceUrl } from '../../resources/resource-url.ts';
 import { toJsonText } from '../../reports/json.ts';
@@ -52,7 +53,7 @@ export async function run(
 ): Promise<ExitCode> {
   const scenarios = readScenarios(files, options.filter);
   const seed = options.seed ?? commonSeed(scenarios) ?? randomBytes(4).readUInt32BE().toString();
-  const { driver, columns, password } = await chooseSite(options, io);
+  const { driver, columns, password, target } = await chooseSite(options, io);
   const resourceUrl = resourceOf(options, io);
   const request = {
     scenarios,
@@ -67,6 +68,8 @@ export async function run(
   };
   const plan = await planScenarios(request);
   if (options.dryRun === true) {
+    const found = target === undefined ? [] : await rehearse(request, target, io.env, io.signal);
+    for (const line of found) io.err(`fencepost: ${line}\n`);
     await io.out(options.output === 'json' ? `${toJsonText(plan)}\n` : renderPlan(plan));
     return exitCodes.ok;
   }
@@ -108,6 +111,8 @@ interface ChosenSite {
   readonly driver: Driver;
   readonly columns: readonly Column[];
   readonly password: Secret | undefined;
+  /** Undefined: the lab's servers are not there yet. */
+  readonly target: Target | undefined;
 }
 
 function resourceOf(options: RunOptions, io: Io): string | undefined {
@@ -131,6 +136,7 @@ async function chooseSite(options: RunOptions, io: Io): Promise<ChosenSite> {
       driver: labDriver(io.env),
       columns: columnsOf(options.matrix ?? 'redis', undefined),
       password: undefined,
+      target: undefined,
     };
   }
   if (!named && io.env['FENCEPOST_TARGET'] === undefined) {
@@ -145,6 +151,7 @@ async function chooseSite(options: RunOptions, io: Io): Promise<ChosenSite> {
     driver: liveDriver(target),
     columns: columnsOf(options.matrix ?? target.kind, target.kind),
     password: target.password,
+    target,
   };
 }
 

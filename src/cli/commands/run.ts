@@ -44,7 +44,10 @@ export const registerRun: RegisterCommand = (program, io, setExit) => {
       'PostgreSQL database for the business side (also: FENCEPOST_RESOURCE; default: embedded)',
     )
     .option('--no-controls', 'leave the controls out; such a run cannot pass')
-    .option('--dry-run', 'print the plan with the undo of each fault; touch nothing');
+    .option(
+      '--dry-run',
+      'print the plan with each undo; only read --target, and ask an own worker',
+    );
   addOutputOption(command, runFormats);
   addTargetOptions(command)
     .addHelpText('after', examples)
