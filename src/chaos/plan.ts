@@ -59,6 +59,8 @@ export interface RunPlan {
   /** SHA-256 over everything else in the plan. */
   readonly hash: string;
   readonly repeat: number;
+  /** Each round draws from a seed of its own. */
+  readonly varySeed?: boolean;
   readonly cells: readonly CellPlan[];
 }
 
@@ -121,7 +123,19 @@ export function planControl({ mutate }: ControlSpec, protocol: LockProtocol): Pl
 }
 
 /** Joins the cells to the plan of a run. */
-export function planRun(seed: string, repeat: number, cells: readonly CellPlan[]): RunPlan {
-  const hash = createHash('sha256').update(JSON.stringify({ seed, repeat, cells })).digest('hex');
-  return { schemaVersion: 1, seed, hash, repeat, cells };
+export function planRun(
+  { seed, repeat, varySeed }: Pick<RunPlan, 'seed' | 'repeat' | 'varySeed'>,
+  cells: readonly CellPlan[],
+): RunPlan {
+  const what = { seed, repeat, ...(varySeed === true ? { varySeed } : {}), cells };
+  const hash = createHash('sha256').update(JSON.stringify(what)).digest('hex');
+  return { schemaVersion: 1, hash, ...what };
+}
+
+/** The seed of one round: that of the run, or its own, by which a single run plays it again. */
+export function seedOfRound(
+  { seed, varySeed }: Pick<RunPlan, 'seed' | 'varySeed'>,
+  round: number,
+): string {
+  return varySeed === true && round > 1 ? `${seed}/${round}` : seed;
 }

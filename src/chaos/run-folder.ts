@@ -5,6 +5,7 @@ import { writeLine } from '../checks/write-history.ts';
 import type { History } from '../domain/event.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { RunReport } from '../domain/run-report.ts';
+import type { ServerLog } from './drivers/driver.ts';
 import { runReportShape } from './run-report-schema.ts';
 
 /** Makes `OUT/RUN_ID` and points `OUT/latest` to it. @throws {UsageError} `bad-out` */
@@ -36,6 +37,22 @@ export function writeRunFile(folder: string, name: string, text: string): void {
   const file = join(folder, name);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
+}
+
+const logBytes = 1024 ** 2;
+
+/** Copies the last megabyte of each server's log to `name/logs`. A log that is gone is left out. */
+export function keepLogs(folder: string, name: string, logs: readonly ServerLog[]): void {
+  for (const { name: server, file } of logs) {
+    const tail = readTail(file, logBytes);
+    if (tail !== undefined) writeRunFile(folder, `${name}/logs/${server}.log`, tail);
+  }
+}
+
+function readTail(file: string, bytes: number): string | undefined {
+  const whole = readText(file);
+  if (whole === undefined || whole.length <= bytes) return whole;
+  return `… ${whole.length - bytes} characters before this are left out\n${whole.slice(-bytes)}`;
 }
 
 /** The faults alone, one event a line. */

@@ -87,6 +87,7 @@ export const runReportShape: z.ZodType<RunReport> = z.object({
       protocol: z.string(),
       target: z.string(),
       round: z.number(),
+      seed: z.string().optional(),
       outcome,
       problems: z.array(z.string()),
       main: maybeArm,

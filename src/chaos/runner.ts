@@ -24,10 +24,10 @@ import { requireFaults } from './faults/require-faults.ts';
 import type { Fault } from './faults/fault.ts';
 import { findFault as shippedFault } from './faults/registry.ts';
 import type { HealSecrets } from './heal.ts';
-import { planCell, planControl, planRun, type Column, type RunPlan } from './plan.ts';
+import { planCell, planControl, planRun, seedOfRound, type Column, type RunPlan } from './plan.ts';
 import { writeHistory } from '../checks/write-history.ts';
 import { EarlyEnd, interrupted } from './early-end.ts';
-import { faultLines, writeRunFile } from './run-folder.ts';
+import { faultLines, keepLogs, writeRunFile } from './run-folder.ts';
 import { SetUpGate } from './set-up-gate.ts';
 import { UndoJournal, type Environment } from './undo-journal.ts';
 import {
@@ -44,6 +44,8 @@ export interface RunRequest {
   readonly columns: readonly Column[];
   readonly repeat: number;
   readonly seed: string;
+  /** Give each round of a repeated scenario a seed of its own. Default: all have the same. */
+  readonly varySeed?: boolean;
   readonly controls: boolean;
   /** Begin no further cell once one has failed. */
   readonly failFast?: boolean;
@@ -121,15 +123,14 @@ export function newRunId(now: Date): string {
  *   be had there
  */
 export async function planScenarios(
-  request: Pick<RunRequest, 'scenarios' | 'columns' | 'repeat' | 'seed' | 'live'>,
+  request: Pick<RunRequest, 'scenarios' | 'columns' | 'repeat' | 'seed' | 'varySeed' | 'live'>,
 ): Promise<RunPlan> {
   const cells = await cellsOf({ ...request, repeat: 1 });
   for (const { scenario, protocol } of cells) {
     requireFaults(scenario, { protocol, live: request.live ?? false }, shippedFault);
   }
   return planRun(
-    request.seed,
-    request.repeat,
+    request,
     cells.map(({ scenario, column, protocol }) =>
       planCell(scenario, column, protocol, shippedFault),
     ),
@@ -219,8 +220,11 @@ class Run {
         return this.#without(cell, site, 'inconclusive', 'not begun: another run failed before it');
       }
       site = await this.#open(cell);
-      return await this.#onSite(cell, site);
+      const report = await this.#onSite(cell, site);
+      if (report.outcome !== 'passed') keepLogs(this.#context.folder, cell.folderName, site.logs);
+      return report;
     } catch (error) {
+      if (site !== undefined) keepLogs(this.#context.folder, cell.folderName, site.logs);
       return this.#notRun(cell, site, error);
     } finally {
       await site?.close();
@@ -260,7 +264,11 @@ class Run {
     // What ends a server would end it for the other arms, too.
     const own = await this.#open(cell);
     try {
-      return judgeControl(control, await this.#arm(cell, own, mutate));
+      const report = judgeControl(control, await this.#arm(cell, own, mutate));
+      if (report.result !== 'went-red') {
+        keepLogs(this.#context.folder, `${cell.folderName}/control-${mutate}`, own.logs);
+      }
+      return report;
     } finally {
       await own.close();
     }
@@ -321,8 +329,9 @@ class Run {
 
   #armRequest(cell: Cell, site: Site, mutation: string | undefined): ArmRequest {
     const { folder, runId } = this.#context;
-    const { seed, tool, resourceUrl, controls } = this.#request;
+    const { tool, resourceUrl, controls } = this.#request;
     const { scenario, protocol } = cell;
+    const seed = seedOfRound(this.#request, cell.round);
     const { target, throwaway, servers } = site;
     const folderName =
       mutation === undefined ? cell.folderName : `${cell.folderName}/control-${mutation}`;
@@ -347,7 +356,7 @@ class Run {
   #head(
     cell: Cell,
     site: Site | undefined,
-  ): Pick<CellReport, 'scenario' | 'title' | 'column' | 'protocol' | 'target' | 'round'> {
+  ): Pick<CellReport, 'scenario' | 'title' | 'column' | 'protocol' | 'target' | 'round' | 'seed'> {
     const { scenario, column, protocol, round } = cell;
     return {
       scenario: scenario.name,
@@ -356,6 +365,7 @@ class Run {
       protocol: protocol.id,
       target: site === undefined ? '' : displayTarget(site.target),
       round,
+      ...(this.#request.varySeed === true ? { seed: seedOfRound(this.#request, round) } : {}),
     };
   }
 

@@ -101,6 +101,8 @@ export interface CellReport {
   readonly target: string;
   /** From 1; above 1 with `--repeat`. */
   readonly round: number;
+  /** Where rounds vary it: a run with this seed plays this round again. */
+  readonly seed?: string | undefined;
   readonly outcome: RunOutcome;
   readonly problems: readonly string[];
   readonly main?: ArmReport | undefined;

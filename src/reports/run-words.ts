@@ -45,10 +45,11 @@ export function controlTone({ result }: ControlReport): Tone {
   return result === 'went-red' || result === 'prevented' ? 'good' : 'bad';
 }
 
-/** `paused-holder-resumes on redis`, with the round where there are several. */
+/** `paused-holder-resumes on redis`, with the round where there are several, and the seed it had alone. */
 export function cellName(cell: CellReport, report: RunReport): string {
   const rounds = report.cells.some(({ round }) => round > 1);
-  return `${cell.scenario} on ${cell.column}${rounds ? `, round ${cell.round}` : ''}`;
+  const seed = cell.seed === undefined ? '' : `, seed ${cell.seed}`;
+  return `${cell.scenario} on ${cell.column}${rounds ? `, round ${cell.round}` : ''}${seed}`;
 }
 
 /** The last line of every report. */

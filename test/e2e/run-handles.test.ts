@@ -22,7 +22,9 @@ const classic = fileURLToPath(
 );
 const outcomes = z.object({
   outcome: z.string(),
-  cells: z.array(z.object({ outcome: z.string(), problems: z.array(z.string()) })),
+  cells: z.array(
+    z.object({ outcome: z.string(), problems: z.array(z.string()), seed: z.string().optional() }),
+  ),
 });
 let folder: string;
 let scenarios: string;
@@ -58,22 +60,28 @@ describe('fencepost run in a CI job', () => {
     );
   });
 
-  test('begins nothing more after a failure when asked to', async () => {
+  test('begins nothing more after a failure when asked to, and keeps the logs of its servers', async () => {
     const failing = join(folder, 'failing.yaml');
     // What holds was declared to break: that is a failure too.
     const broken = '{ verdict: violated, because: somebody thinks so }';
     const wrong = `expect: { no-foreign-renewal: ${broken} }\n\ninvariants:`;
     writeFileSync(failing, readFileSync(classic, 'utf8').replace('\ninvariants:', `\n${wrong}`));
-    const args = ['--repeat', '5', '--no-controls', '--fail-fast', '-o', 'json'];
-    const ran = await run(failing, ...args);
+    const args = ['--repeat', '5', '--vary-seed', '--seed', '7', '--no-controls', '--fail-fast'];
+    const ran = await run(failing, ...args, '-o', 'json');
     expect(ran.code, ran.stderr).toBe(1);
     const { cells } = outcomes.parse(JSON.parse(ran.stdout));
     expect(cells).toHaveLength(5);
     expect(cells.map(({ outcome }) => outcome)).toContain('failed');
-    expect(cells.at(-1)).toEqual({
+    expect(cells.map(({ seed }) => seed)).toEqual(['7', '7/2', '7/3', '7/4', '7/5']);
+    expect(cells.at(-1)).toMatchObject({
       outcome: 'inconclusive',
       problems: ['not begun: another run failed before it'],
     });
+    const failed = cells.findIndex(({ outcome }) => outcome === 'failed') + 1;
+    const latest = join(folder, 'runs', 'latest');
+    const logs = join(latest, `paused-holder-resumes-redis-${failed}`, 'logs');
+    expect(readdirSync(logs)).toHaveLength(1);
+    expect(readFileSync(join(logs, readdirSync(logs)[0] ?? ''), 'utf8')).toContain('Redis');
   });
 
   test('undoes everything at its deadline, and is inconclusive', async () => {

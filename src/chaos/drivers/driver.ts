@@ -11,6 +11,12 @@ export interface SiteServers {
   moveAddress(from: Endpoint, to: Endpoint): Promise<void>;
 }
 
+export interface ServerLog {
+  /** Name of the server. */
+  readonly name: string;
+  readonly file: string;
+}
+
 /** A lock service to run one cell on. */
 export interface Site {
   /** Undefined: they are not ours, and only workers can be hit. */
@@ -20,6 +26,8 @@ export interface Site {
   readonly throwaway: boolean;
   /** Binds a worker's process group to the servers: it is killed with them, also when stopped. */
   adopt(group: ProcessIdentity): void;
+  /** Log files of its servers, there until it is closed; none for servers that are not ours. */
+  readonly logs: readonly ServerLog[];
   /** Idempotent. */
   close(): Promise<void>;
 }

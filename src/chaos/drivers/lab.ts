@@ -31,6 +31,7 @@ export function labDriver(env: Readonly<Record<string, string | undefined>>): Dr
       return {
         target: parseTarget(lab.target),
         throwaway: true,
+        logs: lab.servers.map(({ name, logFile }) => ({ name, file: logFile })),
         servers: {
           all: lab.servers.map(({ name, host, port }) => ({ name, endpoint: { host, port } })),
           kill: (name) => lab.kill(name),

@@ -8,6 +8,7 @@ export function liveDriver(target: Target): Driver {
       Promise.resolve({
         target,
         throwaway: false,
+        logs: [],
         // Their undo is in the journal, and the watchdog reads it.
         adopt: () => undefined,
         close: () => Promise.resolve(),

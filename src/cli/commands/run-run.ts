@@ -32,6 +32,7 @@ export interface RunOptions extends TargetOptions {
   readonly matrix?: string;
   readonly seed?: string;
   readonly repeat: number;
+  readonly varySeed?: true;
   readonly out: string;
   readonly junit?: string;
   readonly summary?: string;
@@ -60,6 +61,7 @@ export async function run(
     columns,
     repeat: options.repeat,
     seed,
+    varySeed: options.varySeed === true,
     controls: options.controls,
     failFast: options.failFast === true,
     resourceUrl,

@@ -30,6 +30,7 @@ export const registerRun: RegisterCommand = (program, io, setExit) => {
     .addOption(
       new Option('--repeat <n>', 'run each scenario this often').argParser(countValue).default(1),
     )
+    .option('--vary-seed', 'give each repetition a seed of its own; it is printed')
     .option('--out <folder>', 'where the folders of runs go', 'fencepost-runs')
     .option('--junit <file>', 'also write JUnit XML there')
     .option('--summary <file>', 'also write Markdown there, for the summary of a CI job')

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { checkers } from '../../../src/checks/registry.ts';
+import { seedOfRound } from '../../../src/chaos/plan.ts';
 import { planScenarios } from '../../../src/chaos/runner.ts';
 import { parseScenario } from '../../../src/chaos/scenario-schema.ts';
 
@@ -15,6 +16,15 @@ describe('the plan of a run', () => {
     const [first, second] = [await planScenarios(request), await planScenarios(request)];
     expect(second).toEqual(first);
     expect((await planScenarios({ ...request, seed: '8' })).hash).not.toBe(first.hash);
+  });
+
+  test('may give each round a seed by which a single run plays it again', async () => {
+    const request = { scenarios: [scenario], columns: [redis], repeat: 3, seed: '7' };
+    const varied = { ...request, varySeed: true };
+    expect([1, 2, 3].map((round) => seedOfRound(varied, round))).toEqual(['7', '7/2', '7/3']);
+    expect([1, 2, 3].map((round) => seedOfRound(request, round))).toEqual(['7', '7', '7']);
+    const [plan, plain] = [await planScenarios(varied), await planScenarios(request)];
+    expect(plan.hash).not.toBe(plain.hash);
   });
 
   test('names the protocol, resolved spans and the undo of each fault', async () => {
