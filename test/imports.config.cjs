@@ -62,6 +62,12 @@ module.exports = {
       '^src/release/',
       '^src/(release|backends/backend[.]ts|conventions|domain)',
     ),
+    only(
+      'audit-sees-only-the-backend-interface',
+      '',
+      '^src/audit/',
+      '^src/(audit|backends/backend[.]ts|domain)',
+    ),
     only('reports-take-results', '', '^src/reports/', '^src/(reports|domain)/'),
     only(
       'files-know-the-domain',

@@ -9,6 +9,7 @@ import type { Known } from '../domain/known.ts';
 import type { RenewalSample } from '../domain/lease.ts';
 import type { ConventionId, LockDetail, LockRef, LockSnapshot } from '../domain/lock.ts';
 import type { Probe } from '../domain/probe.ts';
+import type { RedisFacts } from '../domain/redis-facts.ts';
 import type {
   PreviewOptions,
   ReleaseOptions,
@@ -94,6 +95,11 @@ export interface Backend {
    * Never re-sent: after a lost reply the outcome comes from a read, or is `unknown`.
    */
   release(seen: LockSnapshot, how: ReleaseOptions, signal: AbortSignal): Promise<ReleaseResult>;
+  /**
+   * What an audit judges of one server, read in one round of cheap commands; a refused one leaves its
+   * fact unknown. Absent where the audit has no checks for this kind of target.
+   */
+  auditFacts?(signal: AbortSignal): Promise<RedisFacts>;
   /** Idempotent. */
   close(): Promise<void>;
 }

@@ -7,6 +7,7 @@ import { flatten } from '../streams.ts';
 import { known, valueOf } from '../../domain/known.ts';
 import type { ServerView } from '../../domain/lock.ts';
 import type { Probe } from '../../domain/probe.ts';
+import { readAuditFacts } from './audit-facts.ts';
 import { RedisConnection } from './connection.ts';
 import { lockHistory } from './history.ts';
 import { inspectLock, type InspectWorld } from './inspect.ts';
@@ -22,7 +23,12 @@ import type { SnapshotContext } from './snapshot.ts';
 
 /** Opens nothing yet: the first request connects. @throws {UsageError} on a bad database or TLS file */
 export function openRedisBackend(target: Target, options: BackendOptions): Promise<Backend> {
-  return Promise.resolve(redisBackend(new RedisConnection(target, options), options, undefined));
+  const connection = new RedisConnection(target, options);
+  return Promise.resolve({
+    ...redisBackend(connection, options, undefined),
+    auditFacts: (signal: AbortSignal) =>
+      readAuditFacts(connection, target.tls !== undefined, signal),
+  });
 }
 
 /**

@@ -40,6 +40,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./log.ts')).registerLog,
   },
   {
+    name: 'audit',
+    summary: 'check whether a lock server is set up to keep locks safe',
+    load: async () => (await import('./audit.ts')).registerAudit,
+  },
+  {
     name: 'conventions',
     summary: 'list the lock layouts that are known, your own among them',
     load: async () => (await import('./conventions.ts')).registerConventions,

@@ -1,0 +1,50 @@
+/** Checks of what a lock outlives: the loss of a primary, and a restart. */
+import type { Check } from '../check.ts';
+import { either, info, judgeBy, notApplicable, setting } from '../readings.ts';
+
+/** A primary that has not heard of its replicas for longer must not grant locks. */
+const maxLagS = 10;
+
+export const replicasToWrite: Check = {
+  id: 'R10',
+  title: 'replicas required to write',
+  severity: 'high',
+  reads: ['INFO connected_slaves', 'CONFIG GET min-replicas-to-write, min-replicas-max-lag'],
+  why: 'cut off from its replicas, a primary goes on granting locks that the promoted replica never saw',
+  fix: `min-replicas-to-write 1 or more, and min-replicas-max-lag ${maxLagS} or less`,
+  judge: (facts) => {
+    const replicas = info(facts, 'connected_slaves');
+    if (replicas.answer.kind !== 'unknown' && replicas.answer.value === '0') {
+      return notApplicable('no replica is connected');
+    }
+    return judgeBy(
+      [setting(facts, 'min-replicas-to-write'), setting(facts, 'min-replicas-max-lag'), replicas],
+      ([needed = '', lagS = '', connected = '']) => ({
+        ok: Number(needed) >= 1 && Number(lagS) >= 1 && Number(lagS) <= maxLagS,
+        found: `min-replicas-to-write ${needed}, max-lag ${lagS} s, ${connected} connected`,
+        wanted: `1 or more, at most ${maxLagS} s`,
+      }),
+    );
+  },
+};
+
+export const persistence: Check = {
+  id: 'R11',
+  title: 'persistence over a restart',
+  severity: 'high',
+  reads: ['CONFIG GET appendonly, appendfsync (or INFO aof_enabled)'],
+  why: 'a server that restarts within a lease without having written it grants the lock a second time',
+  fix: 'appendonly yes with appendfsync always; or start it again only after the longest lease',
+  judge: (facts) => {
+    const enabled = either(setting(facts, 'appendonly'), info(facts, 'aof_enabled'));
+    const off = { ok: false, found: 'no append-only file', wanted: 'appendfsync always' };
+    if (enabled.answer.kind !== 'unknown' && ['no', '0'].includes(enabled.answer.value)) {
+      return judgeBy([enabled], () => off);
+    }
+    return judgeBy([enabled, setting(facts, 'appendfsync')], ([, fsync = '']) => ({
+      ok: fsync === 'always',
+      found: `appendfsync ${fsync}`,
+      wanted: 'always',
+    }));
+  },
+};
