@@ -6,7 +6,7 @@ import type { Io } from './io.ts';
 /** For the help of the whole program. */
 export const exitCodeHelp = `Exit codes:
   0    done; every invariant held, every fault was proven
-  1    an invariant was violated
+  1    an invariant was violated, or an audit check failed
   2    usage or input error: nothing was touched
   3    inconclusive: something is not proven, not exercised, or evidence is missing
   4    the target could not be reached, or refused us

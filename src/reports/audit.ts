@@ -22,7 +22,7 @@ const stateWords: Readonly<Record<State, string>> = {
 /** What somebody must act on comes first. */
 const stateOrder: readonly State[] = ['fail', 'unknown', 'pass', 'not-applicable'];
 
-/** Every line for a terminal, without line breaks; the last one counts. */
+/** Every line for a terminal, without line breaks; the first says whom and when, the last counts. */
 export function renderAudit(report: AuditReport, paint: Paint): readonly string[] {
   const results = sorted(report.results);
   const columns: readonly Column<AuditResult>[] = [
@@ -38,8 +38,9 @@ export function renderAudit(report: AuditReport, paint: Paint): readonly string[
   ];
   const layout = new ColumnLayout(columns, results);
   return [
+    paint.heading(`Audit of ${report.target}, ${report.server} at ${report.at}`),
     ...results.flatMap((result) => [layout.line(result), ...failureLines(result)]),
-    `${countsText(report)} · ${report.server}, ${report.at}`,
+    countsText(report),
   ];
 }
 

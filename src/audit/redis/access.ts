@@ -7,7 +7,7 @@ const loopback = /^-?(?:127(?:\.\d+){3}|::1|localhost)$/;
 
 export const openAccess: Check = {
   id: 'R16',
-  title: 'access without a password',
+  title: 'open access',
   severity: 'high',
   reads: ['ACL GETUSER default', 'CONFIG GET bind', 'this connection'],
   why: 'who reaches the port, or reads its traffic, can delete any lock',

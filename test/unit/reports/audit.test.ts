@@ -35,6 +35,7 @@ describe('an audit as a table', () => {
 
   test('tells failures first, each with its fix and what was seen, and counts last', () => {
     expect(lines).toEqual([
+      'Audit of redis://h:1, h:1 at 2026-12-01T10:00:00.000Z',
       'FAIL  med   A3  title of A3  <|y, want z',
       '                 fix: mend A3',
       '                 seen: CONFIG GET x: <|y',
@@ -45,7 +46,7 @@ describe('an audit as a table', () => {
       'UNKN  med   A6  title of A6  no; ask (allowed)',
       'pass  high  A1  title of A1  good',
       'n/a   high  A5  title of A5  none there',
-      '1 passed · 2 failed · 2 unknown · 1 not applicable · h:1, 2026-12-01T10:00:00.000Z',
+      '1 passed · 2 failed · 2 unknown · 1 not applicable',
     ]);
   });
 });
