@@ -7,6 +7,7 @@ import { InputFileError } from '../domain/errors.ts';
 import type { EventSource, History, HistoryEvent, HistoryHeader } from '../domain/event.ts';
 import { nearestName } from '../domain/nearest.ts';
 import { lineSchemas, type EventKind, type LineKind, type RawEvent } from './history-schema.ts';
+import { readEvent } from './read-event.ts';
 
 export interface ParsedHistory {
   readonly history: History;
@@ -33,27 +34,76 @@ const eventKinds = ['invoke', 'complete', 'notice', 'fault', 'observation'] as c
  *   `bad-history-line`, `unknown-field`, `unknown-kind`, `no-header`
  */
 export function parseHistory(content: string, file: string): ParsedHistory {
-  const lines = linesOf(content, file);
-  const first = lines[0];
-  if (first === undefined) {
-    throw new InputFileError(
-      'the history is empty',
-      { file, line: 1, column: 1 },
-      { code: 'empty-history', hint: 'a history begins with a header line; see --schema' },
-    );
-  }
-  const header = parseHeader(first);
-  const raw = lines.slice(1).map((line) => ({ line, event: parseEvent(line) }));
-  return { history: { header, ...number(raw) }, notes: notesOf(raw.map(({ event }) => event)) };
+  const parser = new HistoryParser(file);
+  parser.add(content.replace(/^\uFEFF/, ''));
+  return parser.finish();
 }
 
-function linesOf(content: string, file: string): readonly Line[] {
-  const parts = content.replace(/^\uFEFF/, '').split('\n');
-  return parts.flatMap((part, index) => {
-    const text = part.replace(/\r$/, '');
-    if (text.trim() === '') return [];
-    return [{ text, file, number: index + 1, unfinished: index === parts.length - 1 }];
-  });
+/** Parses a history piece by piece, so that its text is never in memory as a whole. */
+export class HistoryParser {
+  readonly #file: string;
+  readonly #events: RawEvent[] = [];
+  #header: HistoryHeader | undefined;
+  #lines = 0;
+  /** Begin of a line whose end has not come yet. */
+  #rest = '';
+  #unnumbered: Line | undefined;
+  #numbered = false;
+
+  /** @param file its name for messages */
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /**
+   * Takes the next piece of the text; it may end within a line.
+   * @throws {InputFileError} as `parseHistory`
+   */
+  add(piece: string): void {
+    let from = 0;
+    for (let end = piece.indexOf('\n'); end >= 0; end = piece.indexOf('\n', from)) {
+      const line = piece.slice(from, end);
+      this.#line(this.#rest === '' ? line : this.#rest + line, false);
+      this.#rest = '';
+      from = end + 1;
+    }
+    this.#rest += piece.slice(from);
+  }
+
+  /** Ends the text. Call it once. @throws {InputFileError} as `parseHistory` */
+  finish(): ParsedHistory {
+    this.#line(this.#rest, true);
+    if (this.#header === undefined) {
+      throw new InputFileError(
+        'the history is empty',
+        { file: this.#file, line: 1, column: 1 },
+        { code: 'empty-history', hint: 'a history begins with a header line; see --schema' },
+      );
+    }
+    if (this.#unnumbered !== undefined && this.#numbered) {
+      const message = 'this event has no seq, but others have';
+      fail(this.#unnumbered, 'seq', 'bad-history-line', message, {
+        hint: 'give every event a seq, or none',
+      });
+    }
+    const notes = this.#unnumbered === undefined ? [] : [numberedNote(this.#events)];
+    return { history: { header: this.#header, events: number(this.#events) }, notes };
+  }
+
+  #line(content: string, unfinished: boolean): void {
+    this.#lines += 1;
+    const text = content.endsWith('\r') ? content.slice(0, -1) : content;
+    if (text.trim() === '') return;
+    const line: Line = { text, file: this.#file, number: this.#lines, unfinished };
+    if (this.#header === undefined) {
+      this.#header = parseHeader(line);
+      return;
+    }
+    const event = parseEvent(line);
+    if (event.seq === undefined) this.#unnumbered ??= line;
+    else this.#numbered = true;
+    this.#events.push(event);
+  }
 }
 
 function parseHeader(line: Line): HistoryHeader {
@@ -69,6 +119,8 @@ function parseHeader(line: Line): HistoryHeader {
 
 function parseEvent(line: Line): RawEvent {
   const value = parseJson(line);
+  const event = typeof value === 'object' && value !== null ? readEvent(value) : undefined;
+  if (event !== undefined) return event;
   const kind = kindOf(value);
   const known = eventKinds.find((one) => one === kind);
   if (known === undefined) {
@@ -154,25 +206,12 @@ function fail(
   throw new InputFileError(message, position, { code, ...details });
 }
 
-interface RawLine {
-  readonly line: Line;
-  readonly event: RawEvent;
-}
-
 /** Keeps the given numbers; without any, numbers by time, in the order of the file where equal. */
-function number(raw: readonly RawLine[]): { readonly events: readonly HistoryEvent[] } {
-  const without = raw.find(({ event }) => event.seq === undefined);
-  if (without === undefined) {
-    const events = raw.map(({ event }) => finish(event, event.seq ?? 0));
-    return { events: events.sort((a, b) => a.seq - b.seq) };
+function number(raw: readonly RawEvent[]): readonly HistoryEvent[] {
+  if (raw[0]?.seq === undefined) {
+    return [...raw].sort(byTimeOfOneClock).map((event, seq) => finish(event, seq));
   }
-  if (raw.some(({ event }) => event.seq !== undefined)) {
-    fail(without.line, 'seq', 'bad-history-line', 'this event has no seq, but others have', {
-      hint: 'give every event a seq, or none',
-    });
-  }
-  const ordered = raw.map(({ event }) => event).sort(byTimeOfOneClock);
-  return { events: ordered.map((event, seq) => finish(event, seq)) };
+  return raw.map((event) => finish(event, event.seq ?? 0)).sort((a, b) => a.seq - b.seq);
 }
 
 /** Events of different clocks have no common time: each clock's events stay together. */
@@ -182,7 +221,12 @@ function byTimeOfOneClock(a: RawEvent, b: RawEvent): number {
 }
 
 function finish(event: RawEvent, seq: number): HistoryEvent {
+  if (isComplete(event)) return event;
   return { ...event, seq, source: event.source ?? defaultSource(event) };
+}
+
+function isComplete(event: RawEvent): event is RawEvent & HistoryEvent {
+  return event.seq !== undefined && event.source !== undefined;
 }
 
 function defaultSource(event: RawEvent): EventSource {
@@ -198,11 +242,7 @@ function defaultSource(event: RawEvent): EventSource {
   }
 }
 
-function notesOf(events: readonly RawEvent[]): readonly string[] {
-  const notes: string[] = [];
+function numberedNote(events: readonly RawEvent[]): string {
   const clocks = new Set(events.map(({ clock }) => clock ?? "the header's clock"));
-  if (events.some(({ seq }) => seq === undefined)) {
-    notes.push(`events carry no seq: numbered by their time on ${[...clocks].join(', ')}`);
-  }
-  return notes;
+  return `events carry no seq: numbered by their time on ${[...clocks].join(', ')}`;
 }

@@ -1,10 +1,10 @@
 /** The work of `check`: reads histories, has them judged, prints the verdicts. */
-import { readFile } from 'node:fs/promises';
-import { buffer } from 'node:stream/consumers';
+import { createReadStream } from 'node:fs';
+import { TextDecoder } from 'node:util';
 import { eventText } from '../../chaos/event-text.ts';
 import { historyJsonSchema } from '../../checks/history-schema.ts';
 import { judge } from '../../checks/judge.ts';
-import { parseHistory } from '../../checks/parse-history.ts';
+import { HistoryParser, type ParsedHistory } from '../../checks/parse-history.ts';
 import { defaultInvariants, parseInvariant } from '../../checks/registry.ts';
 import type { JudgedHistory } from '../../domain/check-report.ts';
 import { exitCodes, UsageError, type ExitCode } from '../../domain/errors.ts';
@@ -58,7 +58,7 @@ async function judgeFile(
   leaseMs: number | undefined,
 ): Promise<JudgedHistory> {
   const name = file === '-' ? 'stdin' : file;
-  const { history, notes } = parseHistory(await readText(file, name), name);
+  const { history, notes } = await readHistory(file, name);
   const declared = declaredInvariants(history);
   const results = judge(
     history,
@@ -91,10 +91,21 @@ function declaredInvariants({ header }: History): readonly InvariantSpec[] | und
   });
 }
 
-async function readText(file: string, name: string): Promise<string> {
-  let bytes: Uint8Array;
+/** Reads piece by piece: a history of a million operations is longer than a string may be. */
+async function readHistory(file: string, name: string): Promise<ParsedHistory> {
+  const parser = new HistoryParser(name);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const pieces = readPieces(file, name);
+  for await (const bytes of pieces) parser.add(decode(decoder, name, bytes));
+  parser.add(decode(decoder, name));
+  return parser.finish();
+}
+
+async function* readPieces(file: string, name: string): AsyncGenerator<Uint8Array> {
+  const stream: AsyncIterable<Uint8Array> =
+    file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 2 ** 20 });
   try {
-    bytes = file === '-' ? await buffer(process.stdin) : await readFile(file);
+    yield* stream;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(`cannot read the history "${name}": ${reason}`, {
@@ -104,8 +115,12 @@ async function readText(file: string, name: string): Promise<string> {
       definite: true,
     });
   }
+}
+
+/** Without bytes: the end, where half a character is an error as well. */
+function decode(decoder: TextDecoder, name: string, bytes?: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return decoder.decode(bytes, { stream: bytes !== undefined });
   } catch (error) {
     throw new UsageError(`the history "${name}" is not UTF-8`, {
       code: 'unreadable-history',

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { historyJsonSchema } from '../../../src/checks/history-schema.ts';
 import { judge } from '../../../src/checks/judge.ts';
-import { parseHistory } from '../../../src/checks/parse-history.ts';
+import { HistoryParser, parseHistory } from '../../../src/checks/parse-history.ts';
 import { defaultInvariants } from '../../../src/checks/registry.ts';
 import { writeHistory } from '../../../src/checks/write-history.ts';
 import { InputFileError } from '../../../src/domain/errors.ts';
@@ -77,6 +77,22 @@ describe('history files', () => {
         expect(parsed).toEqual(history);
         expect(writeHistory(parsed)).toBe(written);
         expect(notes).toEqual([]);
+      }),
+    );
+  });
+
+  test('a history in pieces, cut anywhere, is the history as a whole', () => {
+    fc.assert(
+      fc.property(anyHistory, fc.array(fc.nat({ max: 400 })), (history, lengths) => {
+        const written = writeHistory(history).replaceAll('\n', '\r\n');
+        const parser = new HistoryParser('h.jsonl');
+        let from = 0;
+        for (const length of lengths) {
+          parser.add(written.slice(from, from + length));
+          from += length;
+        }
+        parser.add(written.slice(from));
+        expect(parser.finish().history).toEqual(history);
       }),
     );
   });
