@@ -51,6 +51,18 @@ export function reading<T>(command: string, fact: Known<T>, words: (value: T) =>
   return { command, answer: mapKnown(fact, words) };
 }
 
+/** The reading, unknown where its answer is not of this form: what says nothing neither passes nor fails. */
+export function inForm({ command, answer }: Reading, form: RegExp): Reading {
+  if (answer.kind === 'unknown' || form.test(answer.value)) return { command, answer };
+  const reason = `${command} answered "${answer.value}"`;
+  return { command, answer: unknown(reason, 'look at the server, or at what stands before it') };
+}
+
+/** A reading that must be a whole number. */
+export function whole(one: Reading): Reading {
+  return inForm(one, /^\d+$/);
+}
+
 /** Decides once every reading is known; otherwise unknown, for the reason of the first that is not. */
 export function judgeBy(
   readings: readonly Reading[],

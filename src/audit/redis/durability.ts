@@ -1,6 +1,6 @@
 /** Checks of what a lock outlives: the loss of a primary, and a restart. */
 import type { Check } from '../check.ts';
-import { either, info, judgeBy, notApplicable, setting } from '../readings.ts';
+import { either, info, judgeBy, notApplicable, setting, whole } from '../readings.ts';
 
 /** A primary that has not heard of its replicas for longer must not grant locks. */
 const maxLagS = 10;
@@ -12,20 +12,22 @@ export const replicasToWrite: Check = {
   reads: ['INFO connected_slaves', 'CONFIG GET min-replicas-to-write, min-replicas-max-lag'],
   why: 'cut off from its replicas, a primary goes on granting locks that the promoted replica never saw',
   fix: `min-replicas-to-write 1 or more, and min-replicas-max-lag ${maxLagS} or less`,
-  judge: (facts) => {
-    const replicas = info(facts, 'connected_slaves');
-    if (replicas.answer.kind !== 'unknown' && replicas.answer.value === '0') {
-      return notApplicable('no replica is connected');
-    }
-    return judgeBy(
-      [setting(facts, 'min-replicas-to-write'), setting(facts, 'min-replicas-max-lag'), replicas],
-      ([needed = '', lagS = '', connected = '']) => ({
-        ok: Number(needed) >= 1 && Number(lagS) >= 1 && Number(lagS) <= maxLagS,
-        found: `min-replicas-to-write ${needed}, max-lag ${lagS} s, ${connected} connected`,
-        wanted: `1 or more, at most ${maxLagS} s`,
-      }),
-    );
-  },
+  judge: (facts) =>
+    judgeBy(
+      [
+        whole(setting(facts, 'min-replicas-to-write')),
+        whole(setting(facts, 'min-replicas-max-lag')),
+        whole(info(facts, 'connected_slaves')),
+      ],
+      ([needed = '', lagS = '', connected = '']) =>
+        needed === '0' && connected === '0'
+          ? notApplicable('no replica is connected, and none is required: is one meant to be?')
+          : {
+              ok: Number(needed) >= 1 && Number(lagS) >= 1 && Number(lagS) <= maxLagS,
+              found: `min-replicas-to-write ${needed}, max-lag ${lagS} s, ${connected} connected`,
+              wanted: `1 or more, at most ${maxLagS} s`,
+            },
+    ),
 };
 
 export const persistence: Check = {

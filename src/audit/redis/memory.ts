@@ -1,7 +1,7 @@
 /** Checks of what may throw locks away or refuse them: memory, eviction, neighbours. */
 import { formatDuration } from '../../domain/duration.ts';
 import type { Check } from '../check.ts';
-import { either, info, judgeBy, reading, setting } from '../readings.ts';
+import { either, info, judgeBy, reading, setting, whole } from '../readings.ts';
 
 /** Share of the memory above which acquiring is about to fail. */
 const fullShare = 0.85;
@@ -34,19 +34,20 @@ export const memoryHeadroom: Check = {
   reads: ['INFO used_memory, maxmemory, total_system_memory'],
   why: 'a server without memory refuses to take locks (OOM), and renewals that write',
   fix: 'raise maxmemory or move other data away; `MEMORY STATS` shows what takes it',
-  judge: (facts) =>
-    judgeBy(
-      [info(facts, 'used_memory'), info(facts, 'maxmemory'), info(facts, 'total_system_memory')],
-      ([used = '', limit = '', machine = '']) => {
-        const [whole, name] = limit === '0' ? [machine, 'the machine'] : [limit, 'maxmemory'];
-        const share = Number(used) / Number(whole);
-        return {
-          ok: share <= fullShare,
-          found: `${Math.round(share * 100)} % of ${name}`,
-          wanted: `at most ${fullShare * 100} %`,
-        };
-      },
-    ),
+  judge: (facts) => {
+    const limit = whole(info(facts, 'maxmemory'));
+    const unlimited = limit.answer.kind !== 'unknown' && limit.answer.value === '0';
+    const room = unlimited ? whole(info(facts, 'total_system_memory')) : limit;
+    const name = unlimited ? 'the machine; a limit of its container is not seen' : 'maxmemory';
+    return judgeBy([whole(info(facts, 'used_memory')), room], ([used = '', all = '']) => {
+      const share = Number(used) / Number(all);
+      return {
+        ok: share <= fullShare,
+        found: `${Math.round(share * 100)} % of ${name}`,
+        wanted: `at most ${fullShare * 100} %`,
+      };
+    });
+  },
 };
 
 export const evictedKeys: Check = {
@@ -58,7 +59,7 @@ export const evictedKeys: Check = {
   fix: 'noeviction on an instance of its own; CONFIG RESETSTAT then starts the count again',
   judge: (facts) =>
     judgeBy(
-      [info(facts, 'evicted_keys'), info(facts, 'uptime_in_seconds')],
+      [whole(info(facts, 'evicted_keys')), whole(info(facts, 'uptime_in_seconds'))],
       ([evicted = '', uptimeS = '']) => ({
         ok: evicted === '0',
         found: `${evicted} evicted since its start ${formatDuration(Number(uptimeS) * 1000)} ago, or CONFIG RESETSTAT`,

@@ -1,7 +1,7 @@
 /** Checks of what makes renewals late or cuts their connections. */
 import { formatDuration } from '../../domain/duration.ts';
 import type { Check, Limits } from '../check.ts';
-import { info, judgeBy, notApplicable, reading, setting } from '../readings.ts';
+import { info, judgeBy, notApplicable, reading, setting, whole } from '../readings.ts';
 
 /** A server that stands still for a tenth of a lease makes the second renewal late. */
 function longestPauseMs({ leaseMs }: Limits): number {
@@ -62,7 +62,7 @@ export const forkTime: Check = {
       return notApplicable('it has not forked since its start, or CONFIG RESETSTAT');
     }
     const wantedMs = longestPauseMs(limits);
-    return judgeBy([info(facts, 'latest_fork_usec')], ([micros = '']) => ({
+    return judgeBy([whole(info(facts, 'latest_fork_usec'))], ([micros = '']) => ({
       ok: Number(micros) / 1000 <= wantedMs,
       found: `the latest took ${formatDuration(Number(micros) / 1000)}`,
       wanted: `at most ${formatDuration(wantedMs)}, a tenth of the lease`,
@@ -79,7 +79,7 @@ export const idleConnections: Check = {
   fix: 'timeout 0 (or above the lease) and tcp-keepalive 300 or less',
   judge: (facts, { leaseMs }) =>
     judgeBy(
-      [setting(facts, 'timeout'), setting(facts, 'tcp-keepalive')],
+      [whole(setting(facts, 'timeout')), whole(setting(facts, 'tcp-keepalive'))],
       ([timeoutS = '', keepaliveS = '']) => ({
         ok: (timeoutS === '0' || Number(timeoutS) * 1000 > leaseMs) && keepaliveS !== '0',
         found: `timeout ${timeoutS} s, tcp-keepalive ${keepaliveS} s`,

@@ -1,6 +1,6 @@
 /** Checks of the server itself: its role and its version. */
 import type { Check } from '../check.ts';
-import { either, info, judgeBy, reading } from '../readings.ts';
+import { either, info, inForm, judgeBy, reading } from '../readings.ts';
 
 export const lockRole: Check = {
   id: 'R09',
@@ -34,7 +34,7 @@ export const supportedVersion: Check = {
   fix: 'upgrade to 7.2 or later (or allow it knowingly, where a distribution patches it)',
   judge: (facts) =>
     judgeBy(
-      [either(info(facts, 'valkey_version'), info(facts, 'redis_version'))],
+      [inForm(either(info(facts, 'valkey_version'), info(facts, 'redis_version')), /^\d+\.\d+/)],
       ([version = '']) => ({
         ok: !ended(version.split('.').map(Number)),
         found: version,

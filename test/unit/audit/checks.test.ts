@@ -32,7 +32,7 @@ const failing: readonly (readonly [id: string, title: string, change: Changes, f
     'R05',
     'a machine almost full without a limit',
     { info: { maxmemory: '0', used_memory: '950000000' } },
-    '95 % of the machine',
+    '95 % of the machine; a limit of its container is not seen',
   ],
   ['R06', 'evicted keys', { info: { evicted_keys: '7' } }, '7 evicted since its start 1d ago'],
   ['R09', 'a replica', { redis: { role: known('replica') } }, 'replica'],
@@ -117,9 +117,35 @@ describe('a managed server that hides CONFIG', () => {
   });
 });
 
+describe('an answer that is no number', () => {
+  test.each([
+    ['R05', { info: { used_memory: 'much' } }],
+    ['R06', { info: { evicted_keys: '' } }],
+    ['R10', { settings: { 'min-replicas-to-write': 'one' } }],
+    ['R14', { info: { latest_fork_usec: '-1' } }],
+    ['R20', { settings: { timeout: 'never' } }],
+    ['R21', { info: { redis_version: 'unstable' } }],
+  ] as const)('leaves %s unknown, neither passed nor failed', (id, changes) => {
+    expect(judge(id, facts(changes)).state).toBe('unknown');
+  });
+});
+
+describe('what a primary without its replicas is told', () => {
+  test('passes while it refuses to write without them', () => {
+    expect(judge('R10', facts({ info: { connected_slaves: '0' } })).state).toBe('pass');
+  });
+});
+
+describe('the memory of the machine', () => {
+  test('is not asked for where maxmemory is set', () => {
+    expect(judge('R05', facts({ info: { total_system_memory: '' } })).state).toBe('pass');
+  });
+});
+
 describe('what does not apply', () => {
   test('replicas to write, where there are none', () => {
-    expect(judge('R10', facts({ info: { connected_slaves: '0' } })).state).toBe('not-applicable');
+    const alone = { info: { connected_slaves: '0' }, settings: { 'min-replicas-to-write': '0' } };
+    expect(judge('R10', facts(alone)).state).toBe('not-applicable');
   });
 
   test('forks, where there was none', () => {
