@@ -3,8 +3,8 @@ import { Option, type Command } from 'commander';
 import { plainPaint, type Paint } from '../reports/paint.ts';
 import type { Io } from './io.ts';
 
-/** Forms in which `run` and `report` tell a run. */
-export const runFormats = ['table', 'json', 'junit', 'md', 'html'] as const;
+/** Forms in which `run` and `report` tell a run; `text` is another name of `table`. */
+export const runFormats = ['table', 'text', 'json', 'junit', 'md', 'html'] as const;
 export type RunFormat = (typeof runFormats)[number];
 
 /** Adds `-o, --output`; the first format is the default. */

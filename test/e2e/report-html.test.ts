@@ -38,7 +38,8 @@ function write(name: string, html: string): string {
 describe('the HTML report of a run', () => {
   let url: string;
   beforeAll(async () => {
-    const args = ['run', classic, '--lab', '--seed', '7', '--out', folder];
+    const summary = ['--summary', join(folder, 'summary.md')];
+    const args = ['run', classic, '--lab', '--seed', '7', '--out', folder, ...summary];
     const env = { XDG_STATE_HOME: join(folder, 'state') };
     const ran = await inTime(() => fencepost(args, env));
     expect(ran.code, ran.stdout).toBe(0);
@@ -47,10 +48,23 @@ describe('the HTML report of a run', () => {
     url = pathToFileURL(file).href;
   });
 
-  test('is what report renders from the stored run', async () => {
-    const { stdout, code } = await fencepost(['report', 'latest', '--out', folder, '-o', 'html']);
+  test.each([
+    ['html', 'latest/report.html'],
+    ['json', 'latest/run.json'],
+    ['junit', 'latest/junit.xml'],
+    ['md', 'summary.md'],
+  ])('and the others: report -o %s of the stored run is what run wrote', async (format, name) => {
+    const { stdout, code } = await fencepost(['report', 'latest', '--out', folder, '-o', format]);
     expect(code).toBe(0);
-    expect(stdout).toBe(readFileSync(join(folder, 'latest', 'report.html'), 'utf8'));
+    expect(stdout).toBe(readFileSync(join(folder, name), 'utf8'));
+  });
+
+  test('has a twin in text, under both names', async () => {
+    const report = ['report', 'latest', '--out', folder];
+    const [text, table] = [await fencepost([...report, '-o', 'text']), await fencepost(report)];
+    expect(text.code).toBe(0);
+    expect(text.stdout).toContain('control resource-accepts-any');
+    expect(text.stdout).toBe(table.stdout);
   });
 
   test('draws the story in a browser, and fetches nothing', async () => {

@@ -24,7 +24,7 @@ import { version } from '../version.ts';
 import type { Io } from '../io.ts';
 import { progressOn, type RunFormat } from '../output.ts';
 import { namedTarget, type TargetOptions } from '../target-options.ts';
-import { printRun, runHtml } from './run-output.ts';
+import { printRun, runHtml, runJson } from './run-output.ts';
 import { readScenarios } from './scenario-files.ts';
 
 export interface RunOptions extends TargetOptions {
@@ -215,7 +215,7 @@ function writeResults(
   { junit, summary }: Pick<RunOptions, 'junit' | 'summary'>,
 ): void {
   const xml = renderJunit(report);
-  writeRunFile(folder, 'run.json', `${toJsonText(report)}\n`);
+  writeRunFile(folder, 'run.json', runJson(report));
   writeRunFile(folder, 'junit.xml', xml);
   writeRunFile(folder, 'report.html', runHtml({ folder, report }));
   if (junit !== undefined) writeFileSync(junit, xml);
