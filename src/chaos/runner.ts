@@ -170,14 +170,17 @@ export async function runScenarios(
   const end = new EarlyEnd(context.signal, context.deadlineMs);
   const run = new Run(request, context, journal, end);
   let reports: readonly CellReport[];
+  let clean = true;
   try {
     const cellsAtOnce = pLimit(executionsAtOnce);
     reports = await allEnded(cells.map((cell) => cellsAtOnce(() => run.cell(cell))));
   } finally {
     end.close();
-    if (journal.close()) watchdog.stop();
+    clean = journal.close();
+    if (clean) watchdog.stop();
   }
-  const undoFailed = run.undoFailures.length > 0;
+  // An arm that was interrupted tells no failures of its own, but the journal keeps what is left.
+  const undoFailed = !clean || run.undoFailures.length > 0;
   const outcome = joinOutcomes(reports);
   return {
     schemaVersion: 1,

@@ -18,6 +18,11 @@ export interface Io {
   readonly color: boolean;
   /** Aborted by the first SIGINT or SIGTERM, and (reason `EPIPE`) when nobody reads stdout any more. */
   readonly signal: AbortSignal;
+  /**
+   * Until the returned function is called, a second Ctrl-C does not end the process: something must
+   * be undone first.
+   */
+  holdExit(): () => void;
 }
 
 /**
@@ -28,17 +33,21 @@ export function processIo(argv: readonly string[]): Io {
   const abort = new AbortController();
   // Every request under way listens to it: more than ten are no leak.
   setMaxListeners(0, abort.signal);
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(name, () => {
-      // The second one means it.
-      if (abort.signal.aborted && abort.signal.reason !== 'EPIPE') process.exit(130);
-      abort.abort(name);
-    });
-  }
   const stdout = outputStream(process.stdout, () => {
     abort.abort('EPIPE');
   });
   const stderr = outputStream(process.stderr, () => undefined);
+  let asked = false;
+  let undoing = 0;
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      if (!asked) abort.abort(name);
+      // The second one means it, unless something would be left broken.
+      else if (undoing === 0) process.exit(130);
+      else void stderr.write('fencepost: still undoing what was done; it ends by itself\n');
+      asked = true;
+    });
+  }
   const env = process.env;
   const outIsTerminal = process.stdout.isTTY;
   return {
@@ -54,6 +63,12 @@ export function processIo(argv: readonly string[]): Io {
     columns: outIsTerminal ? terminalWidth(env) : undefined,
     color: wantsColor(argv, env, outIsTerminal),
     signal: abort.signal,
+    holdExit: () => {
+      undoing += 1;
+      return () => {
+        undoing -= 1;
+      };
+    },
   };
 }
 

@@ -85,6 +85,7 @@ export async function run(
     tell(step, progress, io);
   };
   const { env, signal } = io;
+  const letExit = io.holdExit();
   const report = await runScenarios(request, plan, {
     driver,
     runId,
@@ -97,7 +98,7 @@ export async function run(
     signal,
     deadlineMs: options.deadline,
     onProgress,
-  });
+  }).finally(letExit);
   progress.clear();
   writeResults(report, folder, options);
   await printRun({ folder, report }, options.output, io);
