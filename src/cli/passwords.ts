@@ -1,7 +1,7 @@
 /** Where the password of a target comes from: a flag, its context, or the environment. */
 import { readFile } from 'node:fs/promises';
 import type { Context } from '../config/contexts-schema.ts';
-import { UsageError } from '../domain/errors.ts';
+import { systemCode, UsageError } from '../domain/errors.ts';
 import { Secret, type Target } from '../domain/target.ts';
 import type { Io } from './io.ts';
 import { askSecret } from './prompts.ts';
@@ -60,7 +60,7 @@ export async function withOwnPassword({ target, password }: Context, io: Io): Pr
 
 async function readPasswordFile(file: string): Promise<Secret> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const code = systemCode(cause, 'unreadable');
     throw new UsageError(`cannot read the password file "${file}": ${code}`, {
       code: 'password-file',
       hint: 'give a readable file that holds the password and nothing else',

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { UsageError } from '../domain/errors.ts';
+import { systemCode, UsageError } from '../domain/errors.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,7 +33,7 @@ export async function readUserFile(
   try {
     return { file, text: await readFile(file, 'utf8') };
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const code = systemCode(cause, 'unreadable');
     if (asked === undefined && (code === 'ENOENT' || code === 'ENOTDIR')) return undefined;
     throw new UsageError(`cannot read the ${kind.what} "${file}": ${code}`, {
       code: kind.code,

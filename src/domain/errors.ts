@@ -105,3 +105,8 @@ export class Interrupted extends FencepostError {
 export class InternalError extends FencepostError {
   override readonly exitCode = exitCodes.bug;
 }
+
+/** What the system calls a failure, as `ENOENT`; `otherwise` where the error carries no code. */
+export function systemCode(error: unknown, otherwise: string): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : otherwise;
+}

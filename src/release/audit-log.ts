@@ -8,6 +8,7 @@ import { mkdir, open, readFile, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { systemCode } from '../domain/errors.ts';
 import { withFileLock } from './file-lock.ts';
 
 const lineShape = z.looseObject({
@@ -96,7 +97,7 @@ export class AuditLog {
       await handle.close();
       return new AuditLog(file, await readFile(file, 'utf8'), undefined);
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
+      const code = systemCode(error, 'failed');
       return new AuditLog(file, '', `${file}: ${code}`);
     }
   }

@@ -1,7 +1,7 @@
 /** The work of `log`: the audit log as releases, and the proof that it is whole. */
 import { readFile } from 'node:fs/promises';
 import type { AuditRecord } from '../../domain/audit-record.ts';
-import { exitCodes, UsageError, type ExitCode } from '../../domain/errors.ts';
+import { exitCodes, systemCode, UsageError, type ExitCode } from '../../domain/errors.ts';
 import { parseText } from '../../domain/text.ts';
 import { auditLogFile, readChain, type AuditChain } from '../../release/audit-log.ts';
 import { auditRecords } from '../../release/audit-records.ts';
@@ -83,7 +83,7 @@ async function readLog({ auditLog }: LogOptions, io: Io): Promise<ReadLog> {
   try {
     return { file, chain: readChain(await readFile(file, 'utf8')) };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
+    const code = systemCode(error, 'failed');
     if (code === 'ENOENT' && auditLog === undefined) return { file, chain: undefined };
     throw new UsageError(`"${file}" cannot be read: ${code}`, {
       code: 'unreadable-file',

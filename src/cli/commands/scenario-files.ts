@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseScenario } from '../../chaos/scenario-schema.ts';
 import { checkers } from '../../checks/registry.ts';
-import { UsageError } from '../../domain/errors.ts';
+import { systemCode, UsageError } from '../../domain/errors.ts';
 import { globMatcher } from '../../domain/glob.ts';
 import type { Scenario } from '../../domain/scenario.ts';
 import { stringToText } from '../../domain/text.ts';
@@ -49,7 +49,7 @@ function readScenario(file: string): Scenario {
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
+    const code = systemCode(cause, 'unreadable');
     throw new UsageError(`cannot read the scenario "${file}": ${code}`, {
       code: 'no-scenario',
       hint: 'give the path of a YAML file, such as scenarios/paused-holder-resumes.yaml',
