@@ -68,6 +68,12 @@ module.exports = {
       '^src/audit/',
       '^src/(audit|backends/backend[.]ts|domain)',
     ),
+    only(
+      'watch-sees-only-the-backend-interface',
+      'locks over time: the changes between looks, and what is shown of them',
+      '^src/watch/',
+      '^src/(watch|reports|backends/backend[.]ts|domain)',
+    ),
     only('reports-take-results', '', '^src/reports/', '^src/(reports|domain)/'),
     only(
       'files-know-the-domain',
