@@ -19,6 +19,13 @@ export function observeValue(text: string): number | 'auto' | 'off' {
   return text === 'auto' || text === 'off' ? text : durationValue(text);
 }
 
+/** A command line; an empty one would succeed without doing anything. */
+export function commandValue(text: string): string {
+  if (text.trim() === '')
+    throw new InvalidArgumentError('write a command line, such as "./told.sh"');
+  return text;
+}
+
 /** A whole number from 1. */
 export function countValue(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) {

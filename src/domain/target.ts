@@ -75,6 +75,9 @@ const schemes: Readonly<Record<string, { kind: BackendKind; port: number; tls: b
   zk: { kind: 'zookeeper', port: 2181, tls: false },
 };
 
+/** Lock tables of SQL servers: planned, so that they deserve a better answer than a typing error. */
+const laterSchemes = /^(?:sql|postgres|postgresql|mysql|mariadb):/;
+
 const tlsParams = {
   ca: 'caFile',
   cert: 'certFile',
@@ -118,6 +121,13 @@ interface UrlParts {
 function splitUrl(url: string): UrlParts {
   const [, name = '', rest] = /^([a-z_+]+):\/\/(.*)$/s.exec(url) ?? [];
   const scheme = new Map(Object.entries(schemes)).get(name);
+  if (laterSchemes.test(url)) {
+    throw new UsageError(`"${redactUrl(url)}": SQL targets are not supported yet`, {
+      code: 'target-not-supported',
+      hint: `nothing was asked; supported are ${Object.keys(schemes).join('://, ')}://`,
+      definite: true,
+    });
+  }
   if (scheme === undefined || rest === undefined) {
     throw bad(
       `"${redactUrl(url)}" is not a target URL`,

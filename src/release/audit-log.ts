@@ -114,6 +114,15 @@ export class AuditLog {
     return last === undefined ? undefined : Math.max(0, Date.now() - Date.parse(last.at));
   }
 
+  /** Releases of any lock in the last so many milliseconds, by this machine's wall clock. */
+  releasesWithin(ms: number): number {
+    const since = Date.now() - ms;
+    return this.#lines.filter(
+      ({ kind, outcome, at }) =>
+        kind === 'outcome' && deleting.has(outcome ?? '') && Date.parse(at) >= since,
+    ).length;
+  }
+
   /**
    * Appends one line and waits until it is on the disk. Several programs at once take turns.
    * @throws {Error} when it cannot be written

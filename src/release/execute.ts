@@ -1,6 +1,6 @@
 /**
- * Carries a plan out, in this order: look again, intent on disk, the atomic release, a few seconds
- * of verification, outcome on disk. Ctrl-C before the write touches nothing; after it the outcome
+ * Carries a plan out, in this order: look again, intent on disk, the resource told of the floor, the
+ * atomic release, a few seconds of verification, outcome on disk. Ctrl-C before the write touches nothing; after it the outcome
  * is still recorded.
  */
 import type { Backend } from '../backends/backend.ts';
@@ -14,7 +14,8 @@ import {
 import type { Probe } from '../domain/probe.ts';
 import type { ReleaseOutcome, ReleaseResult } from '../domain/release.ts';
 import { placeWord, type AuditEntry, type AuditLog, type AuditPlace } from './audit-log.ts';
-import { clusterIdOf, grantWords, releaseOptions, type ReleasePlan } from './plan.ts';
+import { floorNotice, notify, type Notified } from './notify.ts';
+import { changeWords, clusterIdOf, releaseOptions, type ReleasePlan } from './plan.ts';
 import { verifyRelease, type Verification } from './verify.ts';
 
 export interface Operator {
@@ -26,11 +27,15 @@ export interface ExecuteOptions {
   readonly operator: Operator;
   readonly timeoutMs: number;
   readonly verifyMs: number;
+  /** Deadline of the command that is told of the floor. */
+  readonly notifyMs: number;
 }
 
 export interface ReleaseReport {
   readonly outcome: ReleaseOutcome;
   readonly result: ReleaseResult;
+  /** With `--notify`: whether the resource heard of the floor. */
+  readonly notified: Notified | undefined;
   /** Undefined when nothing was sent, or nothing deleted. */
   readonly verification: Verification | undefined;
   readonly log: LogResult;
@@ -67,8 +72,8 @@ export async function executeRelease(
   options: ExecuteOptions,
   signal: AbortSignal,
 ): Promise<ReleaseReport> {
-  const [refusal] = plan.refusedBy;
-  if (refusal !== undefined) throw refusedBy(refusal.name, refusal.text, refusal.remedy);
+  const [first] = plan.refusedBy;
+  if (first !== undefined) throw refusedBy(first.name, first.text, first.remedy);
   const notBegun = await lookAgain(backend, plan, signal);
   if (notBegun !== undefined) return withoutAct(notBegun);
   const facts = auditFacts(plan, options.operator);
@@ -78,23 +83,46 @@ export async function executeRelease(
   const intent = placeWord(begun);
   const record = (outcome: string, more: object): Promise<LogResult> =>
     recordOutcome(log, { kind: 'outcome', lock, clusterId, intent, outcome, ...more });
+  let notified: Notified | undefined;
   let result: ReleaseResult;
   try {
-    result = await releaseOnce(backend, plan, options, signal);
+    notified = await tellResource(plan, options, signal);
+    result =
+      notified?.told === false
+        ? refusal(`the resource was not told: ${notified.reason}`, notToldRemedy)
+        : await inWords(backend, plan, await releaseOnce(backend, plan, options, signal), signal);
   } catch (error) {
-    await record('interrupted', { reply: 'nothing was sent' });
+    await record('interrupted', { reply: 'nothing was sent', notified });
     throw error;
   }
   const verification = await verify(backend, plan, result, options.verifyMs, signal);
   const outcome = joinOutcome(result, verification);
-  const logged = await record(outcome, { ...result, outcome, verification });
-  return { outcome, result, verification, log: logged, exitCode: exitCodeOf(outcome, signal) };
+  const logged = await record(outcome, { ...result, outcome, notified, verification });
+  const exitCode = exitCodeOf(outcome, signal);
+  return { outcome, result, notified, verification, log: logged, exitCode };
+}
+
+const notToldRemedy =
+  'see to the command of --notify, or tell the resource by hand and leave --notify out';
+
+/** Undefined: nobody asked for it. @throws {Interrupted} nothing was sent */
+async function tellResource(
+  plan: ReleasePlan,
+  { notifyMs }: ExecuteOptions,
+  signal: AbortSignal,
+): Promise<Notified | undefined> {
+  const { notify: command, reason } = plan.request;
+  const about = { target: plan.display, clusterId: clusterIdOf(plan.probe), reason };
+  const notice = command === undefined ? undefined : floorNotice(plan.detail, plan.preview, about);
+  if (command === undefined || notice === undefined) return undefined;
+  return notify(command, notice, notifyMs, signal);
 }
 
 function withoutAct(result: ReleaseResult): ReleaseReport {
   const { outcome } = result;
   const log = { kind: 'not-begun' } as const;
-  return { outcome, result, verification: undefined, log, exitCode: exitOf[outcome] };
+  const exitCode = exitOf[outcome];
+  return { outcome, result, notified: undefined, verification: undefined, log, exitCode };
 }
 
 /** An interrupted look at the result is no success: what it would have shown is not known. */
@@ -135,7 +163,7 @@ async function lookAgain(
   const now = await backend.inspect(plan.detail.ref, signal);
   if (now?.identity === undefined) return { ...nothingSent, outcome: 'already-gone' };
   if (now.identity.expect === plan.detail.identity?.expect) return undefined;
-  const what = `${grantWords(plan.detail)} → ${grantWords(now)}`;
+  const what = changeWords(plan.detail, now);
   return { ...nothingSent, outcome: 'changed-hands', now: what };
 }
 
@@ -178,6 +206,28 @@ async function releaseOnce(
     const base = { reply: reason, fenceRaisedTo: undefined, reason };
     const definite = error instanceof FencepostError && error.definite;
     return { ...base, outcome: definite ? 'refused' : 'unknown' };
+  }
+}
+
+/**
+ * A change that the server itself found, in the words of every other one: the grant of the plan, an
+ * arrow, the grant that is there. A look that fails, or comes too late, leaves the server's words.
+ */
+async function inWords(
+  backend: Backend,
+  plan: ReleasePlan,
+  result: ReleaseResult,
+  signal: AbortSignal,
+): Promise<ReleaseResult> {
+  if (result.outcome !== 'changed-hands') return result;
+  try {
+    const now = await backend.inspect(plan.detail.ref, signal);
+    const same = now?.identity?.expect === plan.detail.identity?.expect;
+    if (now?.identity === undefined || same) return result;
+    return { ...result, now: changeWords(plan.detail, now) };
+  } catch (error) {
+    if (!(error instanceof FencepostError)) throw error;
+    return result;
   }
 }
 
@@ -225,6 +275,8 @@ function auditFacts(plan: ReleasePlan, operator: Operator) {
     hold: request.holdMs,
     endSession: request.endSession,
     fenceFloor: request.fenceFloor,
+    // Only that it was asked for: a command line may hold a secret.
+    notify: request.notify !== undefined,
     overrides: Object.fromEntries(request.overrides),
     guards: plan.guards.map(({ name, level, state, text }) => ({ name, level, state, text })),
   };

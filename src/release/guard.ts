@@ -42,6 +42,8 @@ export interface ReleaseRequest {
   readonly endSession: boolean;
   /** Key for a floor that the resource reads, outside the lock's own parent or prefix. */
   readonly fenceFloor: Text | undefined;
+  /** `--notify COMMAND`: to be told of the fence floor before anything is deleted. */
+  readonly notify: string | undefined;
 }
 
 /** Everything the guards look at. */
@@ -51,11 +53,15 @@ export interface GuardInput {
   readonly sample: RenewalSample | undefined;
   readonly liveness: Liveness;
   readonly preview: ReleasePreview;
+  /** The operator's own record could take the place of this one (`--hold`). */
+  readonly holdPossible: boolean;
   readonly request: ReleaseRequest;
   /** How long a lease may have left before waiting for it is the better choice. */
   readonly soonMs: number;
   /** Last release of this lock by this user, in ms ago. */
   readonly lastReleaseAgoMs: number | undefined;
+  /** Releases of any lock by this user in the last ten minutes. */
+  readonly recentReleases: number;
   /** Why the audit record cannot be written, or undefined. */
   readonly auditProblem: string | undefined;
 }

@@ -11,6 +11,7 @@ import type { ReleaseOptions, ReleasePreview } from '../domain/release.ts';
 import { stringToText } from '../domain/text.ts';
 import type { Guard, ReleaseRequest } from './guard.ts';
 import { judgeGuards } from './guards/all.ts';
+import { quietMs } from './guards/operator.ts';
 import { checkOverrides, standing, type Overrides } from './overrides.ts';
 
 export interface PlanRequest extends ReleaseRequest {
@@ -30,6 +31,8 @@ export interface ReleaseMemory {
   readonly problem: string | undefined;
   /** How long ago this lock was released from here; undefined: not remembered. */
   lastReleaseAgoMs(lock: string, clusterId: string | undefined): number | undefined;
+  /** How many locks were released from here in so many milliseconds. */
+  releasesWithin(ms: number): number;
 }
 
 export interface ReleasePlan {
@@ -61,6 +64,10 @@ export async function planRelease(
   const probe = await backend.probe(signal);
   const detail = await inspectGrant(backend, request, signal);
   const preview = backend.preview(detail, releaseOptions(request, 0));
+  const held = backend.preview(detail, {
+    ...releaseOptions(request, 0),
+    hold: { owner: request.holdOwner, ttlMs: 1 },
+  });
   // What is out of the question anyway is told at once, not after a long look.
   const hopeless = !probe.writable.can || !preview.possible.can || memory.problem !== undefined;
   const sample = hopeless ? undefined : await observe(backend, detail, request, signal, onProgress);
@@ -71,9 +78,11 @@ export async function planRelease(
     sample,
     liveness,
     preview,
+    holdPossible: held.possible.can && probe.capabilities.hold.can,
     request,
     soonMs: request.soonMs,
     lastReleaseAgoMs: memory.lastReleaseAgoMs(detail.ref.name, clusterIdOf(probe)),
+    recentReleases: memory.releasesWithin(quietMs),
     auditProblem: memory.problem,
   });
   checkOverrides(request.overrides, guards);
@@ -103,7 +112,7 @@ async function inspectGrant(
   const seen = detail.identity?.expect;
   if (request.expect !== undefined && seen !== undefined && seen !== request.expect) {
     requireToken(request.expect, seen);
-    throw changed(request, `${request.expect} → ${grantWords(detail)}`);
+    throw changed(request, `the grant seen (${request.expect}) → ${grantWords(detail)}`);
   }
   return detail;
 }
@@ -155,10 +164,20 @@ export function clusterIdOf(probe: Probe): string | undefined {
   return probe.clusterId.kind === 'unknown' ? undefined : probe.clusterId.value;
 }
 
-/** A grant in a few words: its owners and its token. */
-export function grantWords(lock: LockDetail): string {
-  const owners = (valueOf(lock.holders) ?? []).map((holder) => holder.owner).join(', ');
-  return `${owners === '' ? 'unknown owner' : owners} (${lock.identity?.expect ?? 'no grant'})`;
+/** `pod-1 fence 12 (…) → pod-2 fence 13 (…)`: how every change of hands is told. */
+export function changeWords(before: LockDetail, after: LockDetail): string {
+  return `${grantWords(before)} → ${grantWords(after)}`;
+}
+
+/** A grant in a few words: its owners, its fence where it has one, its token. */
+function grantWords(lock: LockDetail): string {
+  const owners = (valueOf(lock.holders) ?? []).map(({ owner, holds }) => {
+    const name = owner === '' ? 'unnamed owner' : owner;
+    return holds > 1 ? `${name} (${holds} holds)` : name;
+  });
+  const fence = lock.fence.kind === 'token' ? ` fence ${lock.fence.token.toString()}` : '';
+  const who = owners.length === 0 ? 'unknown owner' : owners.join(', ');
+  return `${who}${fence} (${lock.identity?.expect ?? 'no grant'})`;
 }
 
 function gone(

@@ -124,6 +124,34 @@ describe('an executed release', () => {
     expect(await stage.raw.get(fence)).toBe('2');
   });
 
+  test('tells the resource of the floor first, and deletes nothing when it does not listen', async () => {
+    const { lock, fence, history } = fencedKeys('job');
+    await stage.raw.eval(acquireFenced, 3, lock, fence, history, token, 60_000);
+    const ready = [...(await stage.consent('job')), ...checked, ...unwatched, ...briefly];
+    const heard = `${stage.auditFile}.heard`;
+    const deaf = `cat > ${heard}; echo the shop is closed >&2; exit 1`;
+    const refused = await stage.release('job', ...ready, '--notify', deaf);
+    expect(refused.code).toBe(5);
+    expect(refused.stdout).toContain('the resource was not told: exit code 1: the shop is closed');
+    expect(await stage.raw.exists(lock)).toBe(1);
+    expect(JSON.parse(await readFile(heard, 'utf8'))).toMatchObject({
+      schemaVersion: 1,
+      oldToken: '1',
+      floor: '2',
+      owners: [token],
+    });
+    const done = await stage.release('job', ...ready, '--notify', 'cat > /dev/null');
+    expect(done.code).toBe(0);
+    expect(done.stdout).toContain('notify     the resource was told of floor 2');
+    const told = (await stage.auditLines()).map(({ outcome, notified }) => [outcome, notified]);
+    expect(told).toMatchObject([
+      [undefined, undefined],
+      ['refused', { told: false, reason: 'exit code 1: the shop is closed' }],
+      [undefined, undefined],
+      ['released', { told: true, floor: '2' }],
+    ]);
+  });
+
   test('names who took the lock over', async () => {
     await stage.raw.set('lock:job', token);
     const consent = await stage.consent('lock:job');

@@ -12,6 +12,7 @@ export interface ReleaseCommandOptions extends TargetOptions, LockRefOptions {
   readonly hold?: number;
   readonly endSession?: true;
   readonly fenceFloor?: string;
+  readonly notify?: string;
   readonly verify: number;
   readonly waitExpiry?: true;
   readonly auditLog?: string;

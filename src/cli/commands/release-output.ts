@@ -4,6 +4,7 @@ import { valueOf } from '../../domain/known.ts';
 import type { EndedSession, ReleaseResult } from '../../domain/release.ts';
 import { placeWord } from '../../release/audit-log.ts';
 import type { LogResult, ReleaseReport } from '../../release/execute.ts';
+import type { Guard } from '../../release/guard.ts';
 import type { ReleasePlan } from '../../release/plan.ts';
 import { shellQuote } from '../../reports/escape.ts';
 import { schemaVersion, toJsonText } from '../../reports/json.ts';
@@ -34,7 +35,7 @@ export async function showPlan(
       warnings: plan.preview.warnings,
       guards: plan.guards,
       overrides: plan.request.overrides,
-      refusedBy: plan.refusedBy,
+      refusedBy: plan.refusedBy.map((guard) => withCommand(guard, plan, options)),
       columns: io.columns ?? 100,
       next: nextCommand(plan, options),
     },
@@ -53,21 +54,35 @@ function serverWord(plan: ReleasePlan): string {
   return version === undefined ? plan.display : `${plan.display} (${version})`;
 }
 
+/** A lease that ends soon is waited for: by this very command. */
+function withCommand(guard: Guard, plan: ReleasePlan, options: ReleaseCommandOptions): Guard {
+  if (guard.name !== 'expires-soon' || guard.state !== 'refused') return guard;
+  const command = [...commandStart(plan, options), '--wait-expiry'].join(' ');
+  return { ...guard, remedy: `wait for it instead: ${command}` };
+}
+
+function commandStart({ detail }: ReleasePlan, options: ReleaseCommandOptions): readonly string[] {
+  return [
+    'fencepost release',
+    shellQuote(detail.ref.name),
+    ...targetFlag(options),
+    ...refFlags(options, detail.ref),
+  ];
+}
+
 /** The same command, bound to the grant of this plan, ready to execute. */
 function nextCommand(plan: ReleasePlan, options: ReleaseCommandOptions): string {
   const { request, detail } = plan;
   const name = shellQuote(detail.ref.name);
   return [
-    'fencepost release',
-    name,
-    ...targetFlag(options),
-    ...refFlags(options, detail.ref),
+    ...commandStart(plan, options),
     ...(detail.identity === undefined ? [] : ['--expect', shellQuote(detail.identity.expect)]),
     ...(request.reason === undefined ? [] : ['--reason', shellQuote(request.reason)]),
     ...[...request.overrides].map(([guard, why]) => `--override ${shellQuote(`${guard}=${why}`)}`),
     ...(request.holdMs === undefined ? [] : ['--hold', formatDuration(request.holdMs)]),
     ...(request.endSession ? ['--end-session'] : []),
     ...(request.fenceFloor === undefined ? [] : ['--fence-floor', shellQuote(request.fenceFloor)]),
+    ...(request.notify === undefined ? [] : ['--notify', shellQuote(request.notify)]),
     '--execute',
     ...(request.interactive ? [] : ['--confirm', name]),
   ].join(' ');
@@ -103,9 +118,9 @@ export async function showOutcome(
   io: Io,
 ): Promise<void> {
   if (options.output === 'json') {
-    const { outcome, result, verification, log } = report;
-    const executed = log.kind !== 'not-begun';
-    const document = { ...planJson(plan), executed, outcome, result, verification, log };
+    const { outcome, result, notified, verification, log } = report;
+    const executed = log.kind !== 'not-begun' && notified?.told !== false;
+    const document = { ...planJson(plan), executed, outcome, result, notified, verification, log };
     await io.out(`${toJsonText(document)}\n`);
     return;
   }
@@ -124,7 +139,7 @@ function outcomeLines(plan: ReleasePlan, report: ReleaseReport): readonly string
     `was ${releasedOwner(plan)}`,
     ...logWords(report.log),
   ];
-  const lines = [heading.join('   '), ...resultLines(result)];
+  const lines = [heading.join('   '), ...resultLines(result), ...notifiedLines(report)];
   if (verification !== undefined) lines.push(line('verified', verification.note));
   if (result.fenceRaisedTo !== undefined) {
     const floor = plan.preview.fenceFloor;
@@ -135,6 +150,13 @@ function outcomeLines(plan: ReleasePlan, report: ReleaseReport): readonly string
   }
   if (result.session !== undefined) lines.push(line('session', result.session.text));
   return [...lines, line('note', noteOf(result))];
+}
+
+function notifiedLines({ notified, result }: ReleaseReport): readonly string[] {
+  if (notified?.told !== true) return [];
+  const floor = `the resource was told of floor ${notified.floor.toString()}`;
+  const kept = result.outcome === 'released' ? '' : '; that harms nobody';
+  return [line('notify', `${floor}${kept}`)];
 }
 
 function noteOf({ outcome, session }: ReleaseResult): string {

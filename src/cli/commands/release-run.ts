@@ -27,6 +27,8 @@ import { planJson, showOutcome, showPlan } from './release-output.ts';
 
 /** A lease with less than this left is better waited for than broken. */
 const soonMs = 10_000;
+/** A command that tells a resource has this long: it may have to reach several of them. */
+const notifyMs = 30_000;
 
 /**
  * Plans a release and, with `--execute`, carries it out.
@@ -81,6 +83,7 @@ function toRequest(name: string, options: ReleaseCommandOptions, io: Io): PlanRe
     holdMs: options.hold,
     endSession: options.endSession === true,
     fenceFloor: options.fenceFloor === undefined ? undefined : parseText(options.fenceFloor),
+    notify: options.notify,
     observe: options.observe,
     overrides: parseOverrides(options.override ?? []),
     holdOwner: stringToText(
@@ -154,6 +157,7 @@ async function execute(
       operator: { user: userName(), host: hostname() },
       timeoutMs: options.timeout,
       verifyMs: options.verify,
+      notifyMs,
     },
     io.signal,
   );

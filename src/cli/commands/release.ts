@@ -1,7 +1,7 @@
 /** `fencepost release`: options and wiring. */
 import { Option } from 'commander';
 import type { RegisterCommand } from './command.ts';
-import { durationValue, listValue, observeValue } from '../option-values.ts';
+import { commandValue, durationValue, listValue, observeValue } from '../option-values.ts';
 import { addOutputOption } from '../output.ts';
 import { addConventionsOption, addTargetOptions } from '../target-options.ts';
 import type { ReleaseCommandOptions } from './release-options.ts';
@@ -18,6 +18,8 @@ Examples:
 
 On a terminal the lock's name is typed to confirm. Without one, --expect (from \`fencepost show\`) and
 --confirm NAME are needed; piped input is never consent. Deleting a record does not stop its owner.
+--notify gives the command {lock, owners, oldToken, floor, …} as JSON; unless it exits with 0, nothing
+is deleted.
 Exit codes: 0 released or taken over by the next in line; 3 unknown, or the old owner came back;
 5 a guard refused; 6 it changed hands or was gone: nothing was deleted.`;
 
@@ -49,6 +51,11 @@ export const registerRelease: RegisterCommand = (program, io, setExit) => {
     .option(
       '--fence-floor <key>',
       'raise the number at this key above the fence of the lock, in the same step (etcd)',
+    )
+    .option(
+      '--notify <command>',
+      'tell your resource of the fence floor (JSON on stdin) before anything is deleted',
+      commandValue,
     )
     .addOption(
       new Option('--verify <duration>', 'look for so long afterwards')

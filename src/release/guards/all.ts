@@ -13,11 +13,19 @@ import {
   fenceRaised,
   nameConfirmed,
   notAgain,
+  notMany,
   ownerAsked,
+  resourceTold,
   sessionEnds,
 } from './operator.ts';
 import { expiresSoon, noRenewal, ownerGone, stuckThread } from './owner.ts';
-import { accountMayRelease, clusterHealthy, rightCluster, writableSide } from './server.ts';
+import {
+  accountMayRelease,
+  clockUnused,
+  clusterHealthy,
+  rightCluster,
+  writableSide,
+} from './server.ts';
 
 /** A guard without an answer does not apply to what was asked for. */
 const guards: readonly ((input: GuardInput) => Guard | undefined)[] = [
@@ -37,10 +45,13 @@ const guards: readonly ((input: GuardInput) => Guard | undefined)[] = [
   singleHold,
   nextInLine,
   fenceRaised,
+  resourceTold,
   ownerAsked,
   notAgain,
+  notMany,
   nameConfirmed,
   auditWritable,
+  clockUnused,
 ];
 
 /** Guards that a recorded reason can take out of the way, at least while they are only unknown. */
@@ -57,6 +68,7 @@ export const overridable: readonly string[] = [
   'session-may-hold-newer-grant',
   'single-hold',
   'not-again',
+  'not-many',
 ];
 
 export function judgeGuards(input: GuardInput): readonly Guard[] {

@@ -117,7 +117,7 @@ function onceWords(others: number): string {
 }
 
 /** G13. */
-export function nextInLine({ preview, detail, request }: GuardInput): Guard {
+export function nextInLine({ preview, detail, request, holdPossible }: GuardInput): Guard {
   const base = { name: 'next-in-line', level: 'info' } as const;
   const { next } = preview;
   if (request.holdMs !== undefined) {
@@ -131,7 +131,6 @@ export function nextInLine({ preview, detail, request }: GuardInput): Guard {
   return {
     ...base,
     state: 'warn',
-    text: `${who} gets it at once (${count} waiting)`,
-    remedy: 'add --hold 10m to keep the queue out',
+    text: `${who} gets it at once (${count} waiting)${holdPossible ? '; --hold 10m keeps the queue out' : ''}`,
   };
 }

@@ -1,11 +1,16 @@
 /** Guards about the operator and the record of what is done. */
 import { formatDuration } from '../../domain/duration.ts';
+import { valueOf } from '../../domain/known.ts';
 import type { LockDetail } from '../../domain/lock.ts';
 import type { ReleasePreview } from '../../domain/release.ts';
 import type { Text } from '../../domain/text.ts';
-import type { Guard, GuardInput } from '../guard.ts';
+import type { Guard, GuardInput, ReleaseRequest } from '../guard.ts';
+import { floorAfter } from '../notify.ts';
 
-const quietMs = 10 * 60_000;
+/** For so long a release is remembered: by `not-again`, and by the count of `not-many`. */
+export const quietMs = 10 * 60_000;
+/** So many in that time are no longer one stuck lock. */
+const many = 5;
 
 /** G14. Whether the resource refuses older tokens cannot be seen from here. */
 export function fenceRaised({ detail, preview, request }: GuardInput): Guard {
@@ -19,14 +24,44 @@ export function fenceRaised({ detail, preview, request }: GuardInput): Guard {
       text: `${record} goes from ${from.toString()} to ${to.toString()}; it fences only where the resource refuses smaller tokens`,
     };
   }
-  const none = detail.fence.kind === 'none';
+  return { name: 'fence', level: 'info', state: 'warn', text: nothingRaised(detail, request) };
+}
+
+function nothingRaised({ fence }: LockDetail, { notify }: ReleaseRequest): string {
+  if (fence.kind === 'none') {
+    return 'no fence, nothing will be raised: a paused owner can still write';
+  }
+  const until =
+    'nothing is raised now: the next grant has a greater token, but a paused owner can write until the resource hears of it';
+  return notify === undefined ? `${until} (--notify COMMAND tells it)` : until;
+}
+
+/** G14, where the resource has an ear of its own. */
+export function resourceTold({ detail, preview, request }: GuardInput): Guard | undefined {
+  if (request.notify === undefined) return undefined;
+  const base = { name: 'notify', level: 'hard' } as const;
+  const floor = floorAfter(detail, preview);
+  if (floor === undefined) {
+    const why = detail.fence.kind === 'unknown' ? `its fence is unknown` : 'this lock has no fence';
+    return {
+      ...base,
+      state: 'refused',
+      text: `${why}: there is no floor to tell a resource of`,
+      remedy: 'leave --notify out',
+    };
+  }
+  if (detail.mode !== 'exclusive' && (valueOf(detail.holders) ?? []).length > 1) {
+    return {
+      ...base,
+      state: 'refused',
+      text: 'others hold it, too: a floor would fence them as well',
+      remedy: 'leave --notify out',
+    };
+  }
   return {
-    name: 'fence',
-    level: 'info',
-    state: 'warn',
-    text: none
-      ? 'no fence, nothing will be raised: a paused owner can still write'
-      : 'nothing is raised now: the next grant has a greater token, but a paused owner can write until the resource hears of it',
+    ...base,
+    state: 'ok',
+    text: `your command hears of floor ${floor.toString()} first; if it fails, nothing is deleted`,
   };
 }
 
@@ -97,6 +132,19 @@ export function notAgain({ lastReleaseAgoMs }: GuardInput): Guard {
         remedy: 'find out why it is stuck again before you release it again',
       }
     : { ...base, state: 'ok', text: 'not released in the last 10 minutes' };
+}
+
+/** G16. A whole series of releases is an outage, and wants another remedy. */
+export function notMany({ recentReleases }: GuardInput): Guard {
+  const base = { name: 'not-many', level: 'soft' } as const;
+  return recentReleases >= many
+    ? {
+        ...base,
+        state: 'refused',
+        text: `${recentReleases} locks were released from here in the last 10 minutes`,
+        remedy: 'find out what they have in common before you break more of them',
+      }
+    : { ...base, state: 'ok', text: 'few releases from here lately' };
 }
 
 /** G18. */

@@ -1,4 +1,6 @@
 /** Guards about the server: is it the right one, the writable one, a healthy one, and may we write. */
+import { formatDuration } from '../../domain/duration.ts';
+import { valueOf } from '../../domain/known.ts';
 import type { Guard, GuardInput } from '../guard.ts';
 
 /** G1. Shown back, and compared again right before the write. */
@@ -75,6 +77,24 @@ export function accountMayRelease({ probe, request }: GuardInput): Guard {
     }
   }
   return { ...base, state: 'ok', text: 'this account may release' };
+}
+
+/** Beyond this a wall clock is worth a word; half of a round trip is the error of the comparison. */
+const clockSlackMs = 2_000;
+
+/** G19. Every deadline here is a monotonic one, or the server's own. */
+export function clockUnused({ probe }: GuardInput): Guard {
+  const base = { name: 'clock', level: 'info' } as const;
+  const offsetMs = valueOf(probe.clockOffsetMs);
+  if (offsetMs === undefined || Math.abs(offsetMs) < clockSlackMs) {
+    return { ...base, state: 'ok', text: "this machine's clock decides nothing" };
+  }
+  const side = offsetMs > 0 ? 'behind' : 'ahead of';
+  return {
+    ...base,
+    state: 'warn',
+    text: `the clock of this machine is ${formatDuration(Math.abs(offsetMs))} ${side} the server's: no decision uses it, times in logs will differ`,
+  };
 }
 
 function remedyOf(fact: { readonly remedy?: string }): { readonly remedy?: string } {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { valueOf } from '../../../src/domain/known.ts';
 import { parseText } from '../../../src/domain/text.ts';
+import { changeWords } from '../../../src/release/plan.ts';
 import { expectFree, forever, type World } from './subject.ts';
 
 /** Registers this part. */
@@ -42,6 +43,16 @@ export function describeReleasing(world: World): void {
       expect(['changed-hands', 'already-gone']).toContain(result.outcome);
       if (result.outcome === 'changed-hands') expect(result.now).not.toBe('');
       expect(await world.seeder.isThere(next)).toBe(true);
+    });
+
+    test('a change of hands is told by the old and the new owner, each with its fence', async () => {
+      const grant = await world.seeder.take(world.fresh(), 'owner-1', 60_000);
+      const before = await world.look(grant.ref);
+      const next = await world.seeder.steal(grant, 'owner-2', 60_000);
+      const words = changeWords(before, await world.look(next.ref));
+      const fence = world.facts.fence === 'none' ? '' : ' fence \\d+';
+      const of = (owner: string): string => `${owner}${fence} \\([a-z]1\\.\\S+\\)`;
+      expect(words).toMatch(new RegExp(`^${of(grant.owner)} → ${of(next.owner)}$`));
     });
 
     test('a lock that its owner released is already gone', async () => {

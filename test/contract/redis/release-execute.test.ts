@@ -50,6 +50,7 @@ async function plan(backend: Backend, log: AuditLog): Promise<ReleasePlan> {
       holdOwner: parseText('operator'),
       endSession: false,
       fenceFloor: undefined,
+      notify: undefined,
       observe: 'off',
       overrides: parseOverrides(['owner-connection=test', 'no-renewal=test']),
       soonMs: 10_000,
@@ -73,6 +74,7 @@ async function execute(
     operator: { user: 'me', host: 'here' },
     timeoutMs: 500,
     verifyMs: 200,
+    notifyMs: 20_000,
   };
   return executeRelease({ ...backend, ...altered }, made, log, options, signal);
 }

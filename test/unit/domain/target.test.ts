@@ -20,6 +20,15 @@ function refusal(url: string): FencepostError {
 }
 
 describe('a target URL', () => {
+  test('of a SQL server is told apart from a slip: it is not supported yet', () => {
+    for (const url of ['postgres://me:secret@db/app', 'sql:file.db', 'mysql://db']) {
+      const error = refusal(url);
+      expect(error).toMatchObject({ code: 'target-not-supported', exitCode: 2 });
+      expect(error.message).toContain('SQL targets are not supported yet');
+      expect(error.message).not.toContain('secret');
+    }
+  });
+
   test('carries user name and password with every character escaped', () => {
     const target = parseTarget('redis://me%40x:p%2Fa%3Fb%23c%40d%25@host:6380/2');
     expect(target.username).toBe('me@x');

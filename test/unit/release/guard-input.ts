@@ -96,6 +96,7 @@ const request: ReleaseRequest = {
   holdMs: undefined,
   endSession: false,
   fenceFloor: undefined,
+  notify: undefined,
 };
 
 export interface InputChange {
@@ -105,6 +106,8 @@ export interface InputChange {
   readonly request?: Partial<ReleaseRequest>;
   readonly sample?: RenewalSample | 'none';
   readonly lastReleaseAgoMs?: number;
+  readonly recentReleases?: number;
+  readonly holdPossible?: boolean;
   readonly auditProblem?: string;
 }
 
@@ -116,9 +119,11 @@ export function guardInput(change: InputChange = {}): GuardInput {
     sample: change.sample === 'none' ? undefined : (change.sample ?? sample({})),
     liveness: { verdict: 'undecided', reasons: [] },
     preview: { ...preview, ...change.preview },
+    holdPossible: change.holdPossible ?? false,
     request: { ...request, ...change.request },
     soonMs: 10_000,
     lastReleaseAgoMs: change.lastReleaseAgoMs,
+    recentReleases: change.recentReleases ?? 0,
     auditProblem: change.auditProblem,
   };
 }
