@@ -54,6 +54,9 @@ function faultProblems({ faults }: ArmFacts): readonly string[] {
   });
 }
 
+/** Codes of a worker that sent nothing, and says so. */
+const keptBack: readonly string[] = ['self-check', 'no-grant'];
+
 /** Each kind of operation answered ok once; each refusal that the script names, seen. */
 function operationProblems({ scenario, performed, ledger, steps }: ArmFacts): readonly string[] {
   if (steps.some(({ status }) => status === 'not-reached')) return [];
@@ -72,7 +75,7 @@ function operationProblems({ scenario, performed, ledger, steps }: ArmFacts): re
   }
   if (ledger === undefined) return [...problems, 'the ledger could not be read at the end'];
   for (const { step, result } of performed) {
-    if (step.kind !== 'business' || result.code === 'self-check') continue;
+    if (step.kind !== 'business' || keptBack.includes(result.code ?? '')) continue;
     if (result.outcome === 'unknown') continue;
     const arrived = ledger.some(({ requestId }) => requestId.startsWith(`${step.id}/`));
     if (!arrived) problems.push(`step ${step.id}: its request never reached the resource`);

@@ -24,5 +24,7 @@ function entryOf(step: StepReport, fault: FaultReport | undefined): TimelineEntr
   }
   const lastedMs = (fault.endedAtMs ?? fault.beganAtMs) - fault.beganAtMs;
   const lasted = lastedMs > 0 ? `, ${(lastedMs / 1000).toFixed(1)} s` : '';
-  return { atMs, text: step.text, result: step.note + lasted, tone: 'fault' };
+  // A fault that waits for its moment has nothing to show at its begin.
+  const shown = step.note === '' ? fault.evidence.map(({ fact }) => fact).join(', ') : step.note;
+  return { atMs, text: step.text, result: shown + lasted, tone: 'fault' };
 }

@@ -229,7 +229,12 @@ function lossOf(
 /** Somebody saw the victim's record, or the service still treated it as the holder, afterwards. */
 function survived(victim: Grant, release: Operation, seen: Sightings): boolean {
   const renewedNs = victim.renewals.at(-1)?.startNs ?? -Infinity;
-  return Math.max(renewedNs, seen.lastSeenNs) >= release.replyNs;
+  const lastNs = Math.max(renewedNs, seen.lastSeenNs);
+  if (lastNs >= release.replyNs) return true;
+  // One without a reply may arrive at any time; but the holder found its record when it left.
+  return (
+    release.outcome === 'unknown' && lastNs >= release.startNs && victim.release?.outcome === 'ok'
+  );
 }
 
 const disruptive =
