@@ -3,6 +3,7 @@ import type { CheckDescription, Judgement } from '../domain/audit-report.ts';
 import type { Known } from '../domain/known.ts';
 import type { LockSnapshot } from '../domain/lock.ts';
 import type { RedisFacts } from '../domain/redis-facts.ts';
+import type { ServerFacts } from '../domain/server-facts.ts';
 
 /** A bounded sample of the locks of the target. */
 export interface LockSample {
@@ -14,8 +15,8 @@ export interface LockSample {
 }
 
 /** All that checks may look at. */
-export interface AuditFacts {
-  readonly redis: RedisFacts;
+export interface AuditFacts<S extends ServerFacts = ServerFacts> {
+  readonly server: S;
   readonly locks: Known<LockSample>;
 }
 
@@ -25,7 +26,10 @@ export interface Limits {
   readonly leaseMs: number;
 }
 
-export interface Check extends CheckDescription {
+/** A check of one kind of service, or with the default of every kind. */
+export interface Check<S extends ServerFacts = ServerFacts> extends CheckDescription {
   /** No I/O, no clock; the same facts give the same judgement. */
-  judge(facts: AuditFacts, limits: Limits): Judgement;
+  judge(facts: AuditFacts<S>, limits: Limits): Judgement;
 }
+
+export type RedisCheck = Check<RedisFacts>;

@@ -4,8 +4,6 @@
  */
 import type { AuditEvidence, Judgement } from '../domain/audit-report.ts';
 import { mapKnown, unknown, type Known } from '../domain/known.ts';
-import type { AuditedSetting } from '../domain/redis-facts.ts';
-import type { AuditFacts } from './check.ts';
 
 /** One fact as text, and what was asked for it. */
 export interface Reading {
@@ -18,27 +16,6 @@ export interface Decision {
   readonly ok: boolean;
   readonly found: string;
   readonly wanted: string;
-}
-
-export function setting({ redis }: AuditFacts, name: AuditedSetting): Reading {
-  return {
-    command: `CONFIG GET ${name}`,
-    answer: redis.settings.get(name) ?? unknown(`${name} was not read`),
-  };
-}
-
-/** A field of INFO. `absent` stands for a field that the server leaves out when there is nothing to say. */
-export function info({ redis }: AuditFacts, field: string, absent?: string): Reading {
-  const command = `INFO ${field}`;
-  if (redis.info.kind === 'unknown') return { command, answer: redis.info };
-  const value = redis.info.value.get(field) ?? absent;
-  return {
-    command,
-    answer:
-      value === undefined
-        ? unknown(`INFO has no ${field}`, `ask whoever runs this server for ${field}`)
-        : { kind: 'known', value },
-  };
 }
 
 /** The first that is known: managed servers hide CONFIG, and INFO tells some of the same. */
@@ -63,24 +40,43 @@ export function whole(one: Reading): Reading {
   return inForm(one, /^\d+$/);
 }
 
-/** Decides once every reading is known; otherwise unknown, for the reason of the first that is not. */
+/**
+ * Decides once every reading is known; otherwise unknown, with the reason of each that is not. What was
+ * read with holes can show a fault, but not that there is none.
+ */
 export function judgeBy(
   readings: readonly Reading[],
   decide: (values: readonly string[]) => Decision | Judgement,
 ): Judgement {
   const evidence = readings.flatMap(evidenceOf);
-  const values: string[] = [];
-  for (const { answer } of readings) {
-    if (answer.kind === 'unknown') {
-      const remedy = answer.remedy ?? 'ask whoever runs this server';
-      return { state: 'unknown', reason: answer.reason, remedy, evidence };
-    }
-    values.push(answer.value);
-  }
-  const decision = decide(values);
-  if ('state' in decision) return decision;
-  const { ok, found, wanted } = decision;
-  return { state: ok ? 'pass' : 'fail', found, wanted, evidence };
+  const unread = readings.flatMap(({ answer }) => (answer.kind === 'unknown' ? [answer] : []));
+  if (unread.length > 0) return undecided(unread, evidence);
+  const decision = decide(
+    readings.flatMap(({ answer }) => (answer.kind === 'unknown' ? [] : [answer.value])),
+  );
+  const judged: Judgement =
+    'state' in decision
+      ? decision
+      : { state: decision.ok ? 'pass' : 'fail', ...foundOf(decision), evidence };
+  const holes = readings.flatMap(({ answer }) => (answer.kind === 'partial' ? [answer] : []));
+  return judged.state === 'pass' && holes.length > 0 ? undecided(holes, evidence) : judged;
+}
+
+function foundOf({ found, wanted }: Decision): Pick<Decision, 'found' | 'wanted'> {
+  return { found, wanted };
+}
+
+function undecided(
+  holes: readonly { readonly reason: string; readonly remedy?: string }[],
+  evidence: readonly AuditEvidence[],
+): Judgement {
+  const distinct = (words: readonly string[]): string => [...new Set(words)].join('; ');
+  return {
+    state: 'unknown',
+    reason: distinct(holes.map(({ reason }) => reason)),
+    remedy: distinct(holes.map(({ remedy }) => remedy ?? 'ask whoever runs this server')),
+    evidence,
+  };
 }
 
 export function notApplicable(reason: string): Judgement {

@@ -1,16 +1,28 @@
 /** Every check, in the order of the output, and finding them by id. */
 import { UsageError } from '../domain/errors.ts';
 import { nearestName } from '../domain/nearest.ts';
-import type { Check } from './check.ts';
-import { openAccess, readOnlyAccount } from './redis/access.ts';
+import type { CheckDescription, Judgement } from '../domain/audit-report.ts';
+import type { FactsOf, ServerFacts, ServerKind } from '../domain/server-facts.ts';
+import type { AuditFacts, Check, Limits, RedisCheck } from './check.ts';
+import { readOnlyAccount } from './any.ts';
+import { openAccess } from './redis/access.ts';
 import { persistence, replicasToWrite } from './redis/durability.ts';
 import { immortalLocks, longTtl } from './redis/locks.ts';
 import { evictedKeys, evictionPolicy, memoryHeadroom, sharedInstance } from './redis/memory.ts';
 import { forkTime, idleConnections, slowCommands } from './redis/pauses.ts';
 import { lockRole, supportedVersion } from './redis/server.ts';
 
-/** By id. Ids are never reused. */
-export const redisChecks: readonly Check[] = [
+/** A check with the kinds of service that it is about. */
+export interface RegisteredCheck extends CheckDescription {
+  readonly kinds: readonly ServerKind[];
+  /** Undefined: is not about this kind of service. */
+  judge(facts: AuditFacts, limits: Limits): Judgement | undefined;
+}
+
+const kinds: readonly ServerKind[] = ['redis'];
+
+/** Ids are never reused. */
+const redisChecks: readonly RedisCheck[] = [
   immortalLocks,
   longTtl,
   evictionPolicy,
@@ -25,16 +37,45 @@ export const redisChecks: readonly Check[] = [
   idleConnections,
   supportedVersion,
   sharedInstance,
-  readOnlyAccount,
 ];
 
+const anyChecks: readonly Check[] = [readOnlyAccount];
+
+/** In the order of the output. */
+export const allChecks: readonly RegisteredCheck[] = [
+  ...about('redis', redisChecks),
+  ...anyChecks.map((check) => ({ ...check, kinds })),
+];
+
+export function checksOf(kind: ServerKind): readonly RegisteredCheck[] {
+  return allChecks.filter((check) => check.kinds.includes(kind));
+}
+
+function about<K extends ServerKind>(
+  kind: K,
+  checks: readonly Check<FactsOf<K>>[],
+): readonly RegisteredCheck[] {
+  return checks.map((check) => ({
+    ...check,
+    kinds: [kind],
+    judge: (facts, limits) => (isOf(facts, kind) ? check.judge(facts, limits) : undefined),
+  }));
+}
+
+function isOf<K extends ServerKind>(
+  facts: AuditFacts<ServerFacts>,
+  kind: K,
+): facts is AuditFacts<FactsOf<K>> {
+  return facts.server.kind === kind;
+}
+
 /** @throws {UsageError} `unknown-check` */
-export function findCheck(id: string): Check {
-  const found = redisChecks.find((check) => check.id === id.toUpperCase());
+export function findCheck(id: string): RegisteredCheck {
+  const found = allChecks.find((check) => check.id === id.toUpperCase());
   if (found !== undefined) return found;
   const near = nearestName(
     id,
-    redisChecks.map((check) => check.id),
+    allChecks.map((check) => check.id),
   );
   throw new UsageError(`there is no check "${id}"`, {
     code: 'unknown-check',
@@ -50,9 +91,9 @@ export function findCheck(id: string): Check {
 export function selectChecks(
   wanted: readonly string[] | undefined,
   skipped: readonly string[],
-): readonly Check[] {
+): readonly RegisteredCheck[] {
   const [only, without] = [wanted?.map(findCheck), skipped.map(findCheck)];
-  const chosen = redisChecks.filter(
+  const chosen = allChecks.filter(
     (check) => (only === undefined || only.includes(check)) && !without.includes(check),
   );
   if (chosen.length > 0) return chosen;

@@ -10,14 +10,15 @@ import { FencepostError, Interrupted, UsageError } from '../domain/errors.ts';
 import { defaultLockPatterns } from '../domain/glob.ts';
 import { known, unknown, valueOf, type Known } from '../domain/known.ts';
 import type { LockSnapshot } from '../domain/lock.ts';
-import type { AuditFacts, Check, Limits, LockSample } from './check.ts';
+import type { AuditFacts, Limits, LockSample } from './check.ts';
+import type { RegisteredCheck } from './registry.ts';
 
 /** Locks that are looked at, and how long keys are read to find them: an audit stays cheap. */
 const sampledLocks = 1000;
 const sampleMs = 5000;
 
 export interface AuditPlan {
-  readonly checks: readonly Check[];
+  readonly checks: readonly RegisteredCheck[];
   readonly limits: Limits;
   readonly failOn: Severity;
   /** Ids whose unknown is no reason for exit 3. */
@@ -35,27 +36,26 @@ export async function auditTarget(
   signal: AbortSignal,
 ): Promise<AuditReport> {
   if (backend.auditFacts === undefined) throw notAudited(backend.display);
-  const redis = await backend.auditFacts(signal);
-  const mode = valueOf(redis.info)?.get('redis_mode') ?? 'standalone';
+  const locks = await sampleLocks(backend, signal);
+  const found = await backend.auditFacts(valueOf(locks)?.locks ?? [], signal);
+  const mode = valueOf(found.info)?.get('redis_mode') ?? 'standalone';
   if (mode !== 'standalone') throw notAudited(`${backend.display} (${mode} mode)`);
-  const facts = { redis, locks: await sampleLocks(backend, signal) };
-  const results = judgeAll(facts, plan);
-  const { server, at } = redis;
+  const results = judgeAll({ server: found, locks }, plan);
+  if (results.length === 0) throw nothingToJudge(backend.display, plan.checks);
+  const { server, at } = found;
   const verdict = verdictOf(results, plan.failOn);
   return { target: backend.display, server, at, failOn: plan.failOn, results, verdict };
 }
 
-/** Every check over the same facts, in their order. */
+/** Every check of this kind of service over the same facts, in their order. */
 export function judgeAll(facts: AuditFacts, plan: AuditPlan): readonly AuditResult[] {
-  return plan.checks.map((check) => ({
-    id: check.id,
-    title: check.title,
-    severity: check.severity,
-    why: check.why,
-    fix: check.fix,
-    judgement: check.judge(facts, plan.limits),
-    unknownAllowed: plan.allowUnknown.has(check.id),
-  }));
+  return plan.checks.flatMap((check) => {
+    const judgement = check.judge(facts, plan.limits);
+    if (judgement === undefined) return [];
+    const { id, title, severity, why, fix } = check;
+    const unknownAllowed = plan.allowUnknown.has(id);
+    return [{ id, title, severity, why, fix, judgement, unknownAllowed }];
+  });
 }
 
 /** A failure goes before what is unknown; both count from `failOn` upward. */
@@ -99,6 +99,18 @@ async function sampleLocks(backend: Backend, signal: AbortSignal): Promise<Known
     complete = false;
   }
   return known({ locks, read: tally.read, complete: complete && tally.hidden === 0 });
+}
+
+function nothingToJudge(target: string, checks: readonly RegisteredCheck[]): UsageError {
+  const kinds = new Set(checks.flatMap((check) => check.kinds));
+  return new UsageError(
+    `the checks that were named are about ${[...kinds].join(' and ')}, not about ${target}`,
+    {
+      code: 'no-checks',
+      hint: '`fencepost audit --list` says which check is for what',
+      definite: true,
+    },
+  );
 }
 
 function notAudited(target: string): UsageError {

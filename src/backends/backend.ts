@@ -9,13 +9,13 @@ import type { Known } from '../domain/known.ts';
 import type { RenewalSample } from '../domain/lease.ts';
 import type { ConventionId, LockDetail, LockRef, LockSnapshot } from '../domain/lock.ts';
 import type { Probe } from '../domain/probe.ts';
-import type { RedisFacts } from '../domain/redis-facts.ts';
 import type {
   PreviewOptions,
   ReleaseOptions,
   ReleasePreview,
   ReleaseResult,
 } from '../domain/release.ts';
+import type { ServerFacts } from '../domain/server-facts.ts';
 import type { Text } from '../domain/text.ts';
 
 /** What to list. */
@@ -96,10 +96,11 @@ export interface Backend {
    */
   release(seen: LockSnapshot, how: ReleaseOptions, signal: AbortSignal): Promise<ReleaseResult>;
   /**
-   * What an audit judges of one server, read in one round of cheap commands; a refused one leaves its
-   * fact unknown. Absent where the audit has no checks for this kind of target.
+   * What an audit judges of the servers, read in one round of cheap commands; a refused one leaves its
+   * fact unknown. Of the `locks`, a bounded sample, only what their snapshots do not tell is read.
+   * Absent where the audit has no checks for this kind of target.
    */
-  auditFacts?(signal: AbortSignal): Promise<RedisFacts>;
+  auditFacts?(locks: readonly LockSnapshot[], signal: AbortSignal): Promise<ServerFacts>;
   /** Idempotent. */
   close(): Promise<void>;
 }

@@ -29,6 +29,7 @@ export interface SlowCommand {
 }
 
 export interface RedisFacts {
+  readonly kind: 'redis';
   /** `host:port` that answered. */
   readonly server: string;
   /** ISO time of this machine at which the facts were read. */

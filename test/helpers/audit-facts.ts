@@ -45,14 +45,20 @@ export interface Changes {
   readonly locks?: Known<LockSample>;
 }
 
-export function facts({ info = {}, settings = {}, redis = {}, locks }: Changes = {}): AuditFacts {
+export function facts({
+  info = {},
+  settings = {},
+  redis = {},
+  locks,
+}: Changes = {}): AuditFacts<RedisFacts> {
   const fields = Object.entries({ ...soundInfo, ...info }).map(([name, value]): [string, Text] => [
     name,
     stringToText(value),
   ]);
   const values = { ...soundSettings, ...settings };
   return {
-    redis: {
+    server: {
+      kind: 'redis',
       server: '10.0.0.4:6379',
       at: '2026-12-01T10:00:00.000Z',
       encrypted: true,
@@ -70,7 +76,7 @@ export function facts({ info = {}, settings = {}, redis = {}, locks }: Changes =
 }
 
 /** Everything refused, as an account without rights sees it. */
-export function refusedFacts(): AuditFacts {
+export function refusedFacts(): AuditFacts<RedisFacts> {
   const refused = unknown('it was refused (NOPERM)', 'needs +it');
   return facts({
     redis: {

@@ -1,11 +1,12 @@
 /** Checks of who can reach and release locks. */
-import type { Check } from '../check.ts';
-import { judgeBy, reading, setting } from '../readings.ts';
+import type { RedisCheck } from '../check.ts';
+import { judgeBy, reading } from '../readings.ts';
+import { setting } from './readings.ts';
 
 /** Addresses at which only this machine reaches the server. */
 const loopback = /^-?(?:127(?:\.\d+){3}|::1|localhost)$/;
 
-export const openAccess: Check = {
+export const openAccess: RedisCheck = {
   id: 'R16',
   title: 'open access',
   severity: 'high',
@@ -13,7 +14,7 @@ export const openAccess: Check = {
   why: 'who reaches the port, or reads its traffic, can delete any lock',
   fix: 'a password (ACL SETUSER default …), accounts of their own for applications, and TLS',
   judge: (facts) => {
-    const { openToAll, encrypted } = facts.redis;
+    const { openToAll, encrypted } = facts.server;
     const users = reading('ACL GETUSER default', openToAll, (open) => (open ? 'nopass' : 'closed'));
     const bind = setting(facts, 'bind');
     const local =
@@ -35,25 +36,4 @@ export const openAccess: Check = {
       wanted,
     }));
   },
-};
-
-export const readOnlyAccount: Check = {
-  id: 'X03',
-  title: 'rights of this account',
-  severity: 'med',
-  reads: ['ACL WHOAMI', 'ACL DRYRUN user SET fencepost:audit'],
-  why: 'an inspection needs no writes, and a slip with this account can take or break a lock',
-  fix: 'inspect with an account that has +@read only; the README has its ACL lines',
-  judge: ({ redis }) =>
-    judgeBy(
-      [
-        reading('ACL WHOAMI', redis.account, String),
-        reading('ACL DRYRUN', redis.mayWrite, (may) => (may ? 'may SET' : 'may not SET')),
-      ],
-      ([account = '', may = '']) => ({
-        ok: may !== 'may SET',
-        found: `"${account}" ${may}`,
-        wanted: 'a read-only account',
-      }),
-    ),
 };

@@ -1,11 +1,12 @@
 /** Checks of what a lock outlives: the loss of a primary, and a restart. */
-import type { Check } from '../check.ts';
-import { either, info, judgeBy, notApplicable, setting, whole } from '../readings.ts';
+import type { RedisCheck } from '../check.ts';
+import { either, judgeBy, notApplicable, whole } from '../readings.ts';
+import { info, setting } from './readings.ts';
 
 /** A primary that has not heard of its replicas for longer must not grant locks. */
 const maxLagS = 10;
 
-export const replicasToWrite: Check = {
+export const replicasToWrite: RedisCheck = {
   id: 'R10',
   title: 'replicas required to write',
   severity: 'high',
@@ -30,7 +31,7 @@ export const replicasToWrite: Check = {
     ),
 };
 
-export const persistence: Check = {
+export const persistence: RedisCheck = {
   id: 'R11',
   title: 'persistence over a restart',
   severity: 'high',

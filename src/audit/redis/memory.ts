@@ -1,12 +1,13 @@
 /** Checks of what may throw locks away or refuse them: memory, eviction, neighbours. */
 import { formatDuration } from '../../domain/duration.ts';
-import type { Check } from '../check.ts';
-import { either, info, judgeBy, reading, setting, whole } from '../readings.ts';
+import type { RedisCheck } from '../check.ts';
+import { either, judgeBy, reading, whole } from '../readings.ts';
+import { info, setting } from './readings.ts';
 
 /** Share of the memory above which acquiring is about to fail. */
 const fullShare = 0.85;
 
-export const evictionPolicy: Check = {
+export const evictionPolicy: RedisCheck = {
   id: 'R04',
   title: 'eviction of locks',
   severity: 'high',
@@ -27,7 +28,7 @@ export const evictionPolicy: Check = {
     ),
 };
 
-export const memoryHeadroom: Check = {
+export const memoryHeadroom: RedisCheck = {
   id: 'R05',
   title: 'memory headroom',
   severity: 'med',
@@ -50,7 +51,7 @@ export const memoryHeadroom: Check = {
   },
 };
 
-export const evictedKeys: Check = {
+export const evictedKeys: RedisCheck = {
   id: 'R06',
   title: 'evicted keys',
   severity: 'high',
@@ -68,15 +69,15 @@ export const evictedKeys: Check = {
     ),
 };
 
-export const sharedInstance: Check = {
+export const sharedInstance: RedisCheck = {
   id: 'R22',
   title: 'databases in use',
   severity: 'med',
   reads: ['INFO keyspace'],
   why: 'numbered databases share memory, eviction policy and the one thread; FLUSHALL takes them all',
   fix: 'move the other data to an instance of its own, not to another database number',
-  judge: ({ redis }) =>
-    judgeBy([reading('INFO keyspace', redis.info, usedDatabases)], ([used = '']) => ({
+  judge: ({ server }) =>
+    judgeBy([reading('INFO keyspace', server.info, usedDatabases)], ([used = '']) => ({
       ok: !used.includes(' '),
       found: used === '' ? 'no keys' : `keys in ${used}`,
       wanted: 'one database in use',

@@ -1,14 +1,15 @@
 /** Checks of what makes renewals late or cuts their connections. */
 import { formatDuration } from '../../domain/duration.ts';
-import type { Check, Limits } from '../check.ts';
-import { info, judgeBy, notApplicable, reading, setting, whole } from '../readings.ts';
+import type { RedisCheck, Limits } from '../check.ts';
+import { judgeBy, notApplicable, reading, whole } from '../readings.ts';
+import { info, setting } from './readings.ts';
 
 /** A server that stands still for a tenth of a lease makes the second renewal late. */
 function longestPauseMs({ leaseMs }: Limits): number {
   return leaseMs / 10;
 }
 
-export const slowCommands: Check = {
+export const slowCommands: RedisCheck = {
   id: 'R13',
   title: 'slow commands',
   severity: 'med',
@@ -18,7 +19,7 @@ export const slowCommands: Check = {
   judge: (facts, limits) => {
     const wantedMs = longestPauseMs(limits);
     const wanted = `none over ${formatDuration(wantedMs)}, a tenth of the lease`;
-    const { slowest } = facts.redis;
+    const { slowest } = facts.server;
     if (slowest.kind !== 'unknown' && slowest.value !== 'none' && slowest.value.tookMs > wantedMs) {
       const { name, tookMs, among } = slowest.value;
       const found = `${name} took ${formatDuration(tookMs)}, slowest of the last ${among} logged`;
@@ -49,7 +50,7 @@ export const slowCommands: Check = {
   },
 };
 
-export const forkTime: Check = {
+export const forkTime: RedisCheck = {
   id: 'R14',
   title: 'time of forks',
   severity: 'med',
@@ -70,7 +71,7 @@ export const forkTime: Check = {
   },
 };
 
-export const idleConnections: Check = {
+export const idleConnections: RedisCheck = {
   id: 'R20',
   title: 'idle and dead connections',
   severity: 'low',

@@ -1,8 +1,9 @@
 /** Checks of the server itself: its role and its version. */
-import type { Check } from '../check.ts';
-import { either, info, inForm, judgeBy, reading } from '../readings.ts';
+import type { RedisCheck } from '../check.ts';
+import { either, inForm, judgeBy, reading } from '../readings.ts';
+import { info } from './readings.ts';
 
-export const lockRole: Check = {
+export const lockRole: RedisCheck = {
   id: 'R09',
   title: 'role of the server',
   severity: 'high',
@@ -11,7 +12,7 @@ export const lockRole: Check = {
   fix: 'point the lock clients, and this audit, at the primary',
   judge: (facts) =>
     judgeBy(
-      [either(reading('ROLE', facts.redis.role, String), info(facts, 'role'))],
+      [either(reading('ROLE', facts.server.role, String), info(facts, 'role'))],
       ([role = '']) => ({
         ok: role === 'primary' || role === 'master',
         found: role === 'master' ? 'primary' : role,
@@ -25,7 +26,7 @@ function ended([major = 0, minor = 0]: readonly number[]): boolean {
   return major < 6 || (major === 6 && minor < 2) || (major === 7 && minor < 2);
 }
 
-export const supportedVersion: Check = {
+export const supportedVersion: RedisCheck = {
   id: 'R21',
   title: 'supported version',
   severity: 'med',

@@ -36,6 +36,7 @@ export async function readAuditFacts(
   );
   const account = answered(whoami, 'ACL WHOAMI', '+acl|whoami', asText);
   return {
+    kind: 'redis',
     server: connection.endpoint,
     at,
     encrypted,

@@ -5,7 +5,7 @@ import { redisConventions } from '../../conventions/redis-index.ts';
 import type { Backend, BackendOptions } from '../backend.ts';
 import { flatten } from '../streams.ts';
 import { known, valueOf } from '../../domain/known.ts';
-import type { ServerView } from '../../domain/lock.ts';
+import type { LockSnapshot, ServerView } from '../../domain/lock.ts';
 import type { Probe } from '../../domain/probe.ts';
 import { readAuditFacts } from './audit-facts.ts';
 import { RedisConnection } from './connection.ts';
@@ -26,7 +26,7 @@ export function openRedisBackend(target: Target, options: BackendOptions): Promi
   const connection = new RedisConnection(target, options);
   return Promise.resolve({
     ...redisBackend(connection, options, undefined),
-    auditFacts: (signal: AbortSignal) =>
+    auditFacts: (_locks: readonly LockSnapshot[], signal: AbortSignal) =>
       readAuditFacts(connection, target.tls !== undefined, signal),
   });
 }

@@ -1,7 +1,7 @@
 /** Every check that a lab's Redis can be made to pass and to fail, and what a poor account is told. */
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisChecks } from '../../../src/audit/registry.ts';
+import { checksOf } from '../../../src/audit/registry.ts';
 import { auditTarget } from '../../../src/audit/run-audit.ts';
 import type { AuditReport, Judgement } from '../../../src/domain/audit-report.ts';
 import { UsageError } from '../../../src/domain/errors.ts';
@@ -11,6 +11,7 @@ import { forever } from '../backend/subject.ts';
 import { openTarget, rawRedis } from './redis-seeder.ts';
 
 const lab = useLab({ system: 'redis', members: 3 });
+const redisChecks = checksOf('redis');
 let raw: Redis;
 
 beforeAll(async () => {

@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { AuditFacts } from '../../../src/audit/check.ts';
-import { findCheck, redisChecks } from '../../../src/audit/registry.ts';
+import { checksOf, findCheck } from '../../../src/audit/registry.ts';
 import type { Judgement } from '../../../src/domain/audit-report.ts';
 import { known, unknown } from '../../../src/domain/known.ts';
 import { stringToText } from '../../../src/domain/text.ts';
 import { facts, lock, lockSample, refusedFacts, type Changes } from '../../helpers/audit-facts.ts';
 
+const redisChecks = checksOf('redis');
 const limits = { leaseMs: 10_000 };
 
 function judge(id: string, of: AuditFacts): Judgement {
-  return findCheck(id).judge(of, limits);
+  const judgement = findCheck(id).judge(of, limits);
+  if (judgement === undefined) throw new Error(`${id} is not about this kind of service`);
+  return judgement;
 }
 
 /** What of a sound server has to change so that the check fails, and words of what it then says. */

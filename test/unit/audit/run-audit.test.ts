@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { redisChecks, selectChecks } from '../../../src/audit/registry.ts';
+import { checksOf, selectChecks } from '../../../src/audit/registry.ts';
 import { judgeAll, verdictOf, type AuditPlan } from '../../../src/audit/run-audit.ts';
 import { facts, lock, lockSample, refusedFacts } from '../../helpers/audit-facts.ts';
+
+const redisChecks = checksOf('redis');
 
 const plan: AuditPlan = {
   checks: redisChecks,
