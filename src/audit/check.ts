@@ -2,6 +2,7 @@
 import type { CheckDescription, Judgement } from '../domain/audit-report.ts';
 import type { Known } from '../domain/known.ts';
 import type { LockSnapshot } from '../domain/lock.ts';
+import type { EtcdFacts } from '../domain/etcd-facts.ts';
 import type { RedisFacts } from '../domain/redis-facts.ts';
 import type { ServerFacts } from '../domain/server-facts.ts';
 
@@ -33,3 +34,4 @@ export interface Check<S extends ServerFacts = ServerFacts> extends CheckDescrip
 }
 
 export type RedisCheck = Check<RedisFacts>;
+export type EtcdCheck = Check<EtcdFacts>;

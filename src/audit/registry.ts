@@ -2,7 +2,7 @@
 import { UsageError } from '../domain/errors.ts';
 import { nearestName } from '../domain/nearest.ts';
 import type { CheckDescription, Judgement } from '../domain/audit-report.ts';
-import type { FactsOf, ServerFacts, ServerKind } from '../domain/server-facts.ts';
+import type { FactsOf, ServerKind } from '../domain/server-facts.ts';
 import type { AuditFacts, Check, Limits, RedisCheck } from './check.ts';
 import { readOnlyAccount } from './any.ts';
 import { openAccess } from './redis/access.ts';
@@ -19,7 +19,7 @@ export interface RegisteredCheck extends CheckDescription {
   judge(facts: AuditFacts, limits: Limits): Judgement | undefined;
 }
 
-const kinds: readonly ServerKind[] = ['redis'];
+const kinds: readonly ServerKind[] = ['redis', 'etcd'];
 
 /** Ids are never reused. */
 const redisChecks: readonly RedisCheck[] = [
@@ -62,10 +62,7 @@ function about<K extends ServerKind>(
   }));
 }
 
-function isOf<K extends ServerKind>(
-  facts: AuditFacts<ServerFacts>,
-  kind: K,
-): facts is AuditFacts<FactsOf<K>> {
+function isOf<K extends ServerKind>(facts: AuditFacts, kind: K): facts is AuditFacts<FactsOf<K>> {
   return facts.server.kind === kind;
 }
 

@@ -38,8 +38,10 @@ export async function auditTarget(
   if (backend.auditFacts === undefined) throw notAudited(backend.display);
   const locks = await sampleLocks(backend, signal);
   const found = await backend.auditFacts(valueOf(locks)?.locks ?? [], signal);
-  const mode = valueOf(found.info)?.get('redis_mode') ?? 'standalone';
-  if (mode !== 'standalone') throw notAudited(`${backend.display} (${mode} mode)`);
+  if (found.kind === 'redis') {
+    const mode = valueOf(found.info)?.get('redis_mode') ?? 'standalone';
+    if (mode !== 'standalone') throw notAudited(`${backend.display} (${mode} mode)`);
+  }
   const results = judgeAll({ server: found, locks }, plan);
   if (results.length === 0) throw nothingToJudge(backend.display, plan.checks);
   const { server, at } = found;
