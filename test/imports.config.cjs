@@ -87,6 +87,12 @@ module.exports = {
       '^src/config/',
       '^src/(config|files|conventions|domain)/',
     ),
+    only(
+      'captures-know-the-domain',
+      'files of listings',
+      '^src/captures/',
+      '^src/(captures|domain)/',
+    ),
     only('lab-stands-alone', '', '^src/lab/', '^src/(lab|processes|domain)/'),
     only(
       'process-evidence-stands-alone',

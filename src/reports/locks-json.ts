@@ -32,9 +32,13 @@ function lockJson(lock: LockSnapshot, target: string): object {
   };
 }
 
-/** One lock on one line: plain JSON types only, so that no replacer runs for each of a million. */
-export function lockLine(lock: LockSnapshot, target: string): string {
-  return JSON.stringify(lockJson(lock, target));
+/**
+ * One lock on one line: plain JSON types only, so that no replacer runs for each of a million.
+ * `capturedAt` says that it was read then, and not from a target just now.
+ */
+export function lockLine(lock: LockSnapshot, target: string, capturedAt?: string): string {
+  const fields = lockJson(lock, target);
+  return JSON.stringify(capturedAt === undefined ? fields : { ...fields, capturedAt });
 }
 
 function fenceJson(fence: Fence): object {

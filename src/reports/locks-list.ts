@@ -111,34 +111,40 @@ export interface ListSummary {
 
 /** Lines for stderr: the summary first, then one line for each hole. */
 export function summaryLines(summary: ListSummary): readonly string[] {
-  const found =
-    summary.locks === 0
-      ? 'no locks found'
-      : `${count(summary.locks, 'lock')}${attention(summary.needAttention)}`;
   const parts = [
-    found,
-    `${count(summary.read, 'record')} read in ${(summary.elapsedMs / 1000).toFixed(1)} s`,
+    foundWords(summary),
+    `${amount(summary.read, 'record')} read in ${(summary.elapsedMs / 1000).toFixed(1)} s`,
     ...(summary.others > 0 && !summary.all
-      ? [`${count(summary.others, 'other record')} (--all)`]
+      ? [`${amount(summary.others, 'other record')} (--all)`]
       : []),
-    ...(summary.hidden > 0
-      ? [`${count(summary.hidden, 'record')} hidden: this account may not read them`]
-      : []),
+    ...hiddenWords(summary),
   ];
+  return [parts.join(' · '), ...tailLines(summary)];
+}
+
+/** `3 locks, 1 needs attention` */
+export function foundWords({ locks, needAttention }: ListSummary): string {
+  if (locks === 0) return 'no locks found';
+  const verb = needAttention === 1 ? 'needs' : 'need';
+  const attention =
+    needAttention === 0 ? '' : `, ${needAttention.toLocaleString('en')} ${verb} attention`;
+  return amount(locks, 'lock') + attention;
+}
+
+export function hiddenWords({ hidden }: ListSummary): readonly string[] {
+  return hidden > 0 ? [`${amount(hidden, 'record')} hidden: this account may not read them`] : [];
+}
+
+/** What a listing lacks. */
+export function tailLines({ limited, holes }: ListSummary): readonly string[] {
   return [
-    parts.join(' · '),
-    ...(summary.limited ? ['stopped at --limit: there may be more'] : []),
-    ...summary.holes.map((hole) => `incomplete: ${hole}`),
+    ...(limited ? ['stopped at --limit: there may be more'] : []),
+    ...holes.map((hole) => `incomplete: ${hole}`),
   ];
 }
 
-function attention(locks: number): string {
-  if (locks === 0) return '';
-  return `, ${locks.toLocaleString('en')} ${locks === 1 ? 'needs' : 'need'} attention`;
-}
-
-function count(amount: number, noun: string): string {
-  return `${amount.toLocaleString('en')} ${noun}${amount === 1 ? '' : 's'}`;
+export function amount(number: number, noun: string): string {
+  return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 /** Sentences that must be read before the answer is believed: it came from a replica, or is in doubt. */

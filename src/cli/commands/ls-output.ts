@@ -1,7 +1,14 @@
 /** The forms of a listing: names, JSON, JSON lines, and tables that start before the end is known. */
+import type { LockSnapshot } from '../../domain/lock.ts';
 import { toJsonLine, schemaVersion } from '../../reports/json.ts';
 import { lockLine, summaryJson } from '../../reports/locks-json.ts';
-import { listColumns, type ListedLock, type ListSummary } from '../../reports/locks-list.ts';
+import type { CaptureOrigin } from '../../reports/locks-capture.ts';
+import {
+  listColumns,
+  serverWarnings,
+  type ListedLock,
+  type ListSummary,
+} from '../../reports/locks-list.ts';
 import { ColumnLayout } from '../../reports/table.ts';
 import type { Io } from '../io.ts';
 import { paintFor, type LineWriter, type Progress } from '../output.ts';
@@ -17,10 +24,26 @@ export interface ListingSink {
   end(summary: ListSummary): Promise<void>;
 }
 
+/** Says once for each sentence what speaks against a server's answers: it is true of many rows. */
+export function serverWarner(io: Io, progress: Progress): (lock: LockSnapshot) => void {
+  const warned = new Set<string>();
+  return ({ server }) => {
+    if (server.replicaOf === undefined && server.doubts === undefined) return;
+    for (const warning of serverWarnings(server)) {
+      if (warned.has(warning)) continue;
+      warned.add(warning);
+      progress.clear();
+      io.err(`${warning}\n`);
+    }
+  };
+}
+
 export interface ListingPlace {
   readonly writer: LineWriter;
   readonly progress: Progress;
   readonly withTarget: boolean;
+  /** Not read from a target at this moment, but from a capture. */
+  readonly capture?: CaptureOrigin;
 }
 
 export async function openListing(
@@ -35,7 +58,7 @@ export async function openListing(
         place.withTarget ? `${target}\t${lock.ref.name}` : lock.ref.name,
       );
     case 'jsonl':
-      return lineSink(place, ({ lock, target }) => lockLine(lock, target));
+      return lineSink(place, ({ lock, target }) => lockLine(lock, target, place.capture?.takenAt));
     case 'json':
       return documentSink(place);
     default: {
@@ -67,14 +90,15 @@ function lineSink(place: ListingPlace, form: (lock: ListedLock) => string): List
 }
 
 /** One JSON document, written while the locks arrive. Cut off, it is not valid: that is the point. */
-function documentSink({ writer, progress }: ListingPlace): ListingSink {
-  let before = `{"schemaVersion":${schemaVersion},"locks":[\n  `;
+function documentSink({ writer, progress, capture }: ListingPlace): ListingSink {
+  const origin = capture === undefined ? '' : `"capture":${toJsonLine(capture)},`;
+  let before = `{"schemaVersion":${schemaVersion},${origin}"locks":[\n  `;
   return {
     lock: ({ lock, target }) => {
       progress.clear();
       const separator = before;
       before = ',\n  ';
-      return writer.text(separator + lockLine(lock, target));
+      return writer.text(separator + lockLine(lock, target, capture?.takenAt));
     },
     endOfTarget: () => undefined,
     flush: nothing,

@@ -1,33 +1,34 @@
 /** The work of `ls`: one listing after another, streamed in the form asked for. */
-import type { Backend, Listing, LockQuery } from '../../backends/backend.ts';
+import type { Backend, LockQuery } from '../../backends/backend.ts';
 import { loadConventions } from '../../config/conventions-file.ts';
-import { exitCodes, type ExitCode } from '../../domain/errors.ts';
-import type { LockSnapshot } from '../../domain/lock.ts';
+import { exitCodes, UsageError, type ExitCode } from '../../domain/errors.ts';
+import { defaultLockPatterns } from '../../domain/glob.ts';
 import { parseText } from '../../domain/text.ts';
-import { serverWarnings, summaryLines, type ListSummary } from '../../reports/locks-list.ts';
-import { needsAttention } from '../../reports/locks-words.ts';
+import { summaryLines } from '../../reports/locks-list.ts';
 import { reportError } from '../exit.ts';
 import type { Io } from '../io.ts';
 import { lineWriter, progressOn, type Progress } from '../output.ts';
 import { openTargets, type TargetOptions } from '../target-options.ts';
-import { openListing, type ListingSink } from './ls-output.ts';
+import { openListing, serverWarner, type ListingSink } from './ls-output.ts';
+import type { SavedListing, SaveOptions } from './ls-save.ts';
+import { Totals } from './ls-totals.ts';
 
-export interface ListOptions extends TargetOptions {
+export interface ListOptions extends TargetOptions, SaveOptions {
   readonly all?: boolean;
   readonly pattern?: readonly string[];
   readonly convention?: readonly string[];
-  readonly state?: readonly string[];
   readonly rate?: number;
-  readonly limit?: number;
   readonly headers: boolean;
   readonly output: string;
+  /** A capture to list instead of a target. */
+  readonly from?: string;
+  /** A capture to compare with. */
+  readonly diff?: string;
 }
 
-const defaultLockPatterns = ['*lock*', '*mutex*', '*lease*', '*leader*'];
-
 /**
- * Lists the locks of every target. A target that fails is told on stderr and does not stop the
- * others; the exit code is then that of the last failure.
+ * Lists the locks of every target, or those of a capture. A target that fails is told on stderr and
+ * does not stop the others; the exit code is then that of the last failure.
  */
 export async function listLocks(
   pattern: string | undefined,
@@ -38,25 +39,64 @@ export async function listLocks(
     const { checkConventionNames } = await import('../../config/catalogue.ts');
     checkConventionNames(options.convention, await loadConventions(options.conventions, io.env));
   }
+  if (options.force === true && options.save === undefined) {
+    throw new UsageError('--force lets --save replace a file, and there is no --save', {
+      code: 'force-without-save',
+      hint: 'leave it out, or add --save FILE',
+      definite: true,
+    });
+  }
+  if (options.from === undefined) return listTargets(pattern, options, io);
+  const { listCapture } = await import('./ls-from.ts');
+  return listCapture(options.from, pattern, options, io);
+}
+
+async function listTargets(
+  pattern: string | undefined,
+  options: ListOptions,
+  io: Io,
+): Promise<ExitCode> {
   const backends = await openTargets(options, io);
+  const query = queryOf(pattern, options);
+  try {
+    if (options.save === undefined) return await listAll(backends, query, { options, io });
+    const { saving } = await import('./ls-save.ts');
+    return await saving(options.save, { options, query, backends, io }, (save) =>
+      listAll(backends, query, { options, io, save }),
+    );
+  } finally {
+    await Promise.allSettled(backends.map((backend) => backend.close()));
+  }
+}
+
+interface Listing {
+  readonly options: ListOptions;
+  readonly io: Io;
+  readonly save?: SavedListing;
+}
+
+async function listAll(
+  backends: readonly Backend[],
+  query: LockQuery,
+  listing: Listing,
+): Promise<ExitCode> {
+  const { options, io, save } = listing;
   const progress = progressOn(io);
   const writer = lineWriter(io);
-  const sink = await openListing(options, io, {
-    writer,
-    progress,
-    withTarget: backends.length > 1,
-  });
+  const place = { writer, progress, withTarget: backends.length > 1 };
+  const sink = await openListing(options, io, place);
   const totals = new Totals(options);
   let code: ExitCode = exitCodes.ok;
   try {
-    for (const backend of backends) {
+    for (const [index, backend] of backends.entries()) {
       try {
-        await listOne(backend, queryOf(pattern, options), { options, io, sink, totals, progress });
+        await listOne({ backend, index }, query, { ...listing, sink, totals, progress });
       } catch (error) {
-        if (backends.length === 1 || io.signal.aborted) throw error;
+        if (backends.length === 1 || io.signal.aborted || save?.failed === true) throw error;
         progress.clear();
         code = reportError(error, io);
         totals.miss(backend.display);
+        save?.miss(index);
       }
     }
     await sink.end(totals.summary());
@@ -64,7 +104,6 @@ export async function listLocks(
     await sink.flush();
     progress.clear();
     await writer.end();
-    await Promise.allSettled(backends.map((backend) => backend.close()));
   }
   for (const line of summaryLines(totals.summary())) io.err(`${line}\n`);
   return code;
@@ -77,28 +116,32 @@ function queryOf(pattern: string | undefined, options: ListOptions): LockQuery {
     all: options.all ?? false,
     conventions: options.convention,
     ratePerSecond: options.rate,
-    withoutLeases: options.output === 'name',
+    withoutLeases: options.output === 'name' && options.save === undefined,
   };
 }
 
-interface ListContext {
-  readonly options: ListOptions;
-  readonly io: Io;
+interface ListContext extends Listing {
   readonly sink: ListingSink;
   readonly totals: Totals;
   readonly progress: Progress;
 }
 
-async function listOne(backend: Backend, query: LockQuery, context: ListContext): Promise<void> {
-  const { options, io, sink, totals, progress } = context;
+/** `index` is its place among the targets. */
+async function listOne(
+  { backend, index }: { readonly backend: Backend; readonly index: number },
+  query: LockQuery,
+  context: ListContext,
+): Promise<void> {
+  const { options, io, sink, totals, progress, save } = context;
   const listing = backend.list(query, io.signal);
   const ticker = setInterval(() => {
     progress.show(`${listing.tally.read.toLocaleString('en')} records read…`);
   }, 500);
-  const warned = new Set<string>();
+  const warn = serverWarner(io, progress);
   try {
     for await (const lock of listing.locks) {
-      warnOfServer(lock, warned, context);
+      warn(lock);
+      await save?.lock(lock, index);
       if (options.state?.includes(lock.state) === false) continue;
       if (totals.full()) break;
       totals.count(lock);
@@ -106,79 +149,8 @@ async function listOne(backend: Backend, query: LockQuery, context: ListContext)
     }
   } finally {
     clearInterval(ticker);
-    totals.add(listing);
+    totals.add(listing.tally);
+    save?.add(index, listing.tally);
     sink.endOfTarget();
-  }
-}
-
-/** Once for each sentence: it is true of many rows. */
-function warnOfServer(
-  lock: LockSnapshot,
-  warned: Set<string>,
-  { io, progress }: ListContext,
-): void {
-  const { replicaOf, doubts } = lock.server;
-  if (replicaOf === undefined && doubts === undefined) return;
-  for (const warning of serverWarnings(lock.server)) {
-    if (warned.has(warning)) continue;
-    warned.add(warning);
-    progress.clear();
-    io.err(`${warning}\n`);
-  }
-}
-
-/** Counters over all targets. */
-class Totals {
-  readonly #startedMs = performance.now();
-  readonly #limit: number;
-  readonly #all: boolean;
-  readonly #holes: string[] = [];
-  #locks = 0;
-  #needAttention = 0;
-  #read = 0;
-  #others = 0;
-  #hidden = 0;
-  #limited = false;
-
-  constructor(options: ListOptions) {
-    this.#limit = options.limit ?? Infinity;
-    this.#all = options.all ?? false;
-  }
-
-  /** Asked with one more lock at hand: true means that it must be left out. */
-  full(): boolean {
-    this.#limited = this.#locks >= this.#limit;
-    return this.#limited;
-  }
-
-  count(lock: LockSnapshot): void {
-    this.#locks += 1;
-    if (needsAttention(lock)) this.#needAttention += 1;
-  }
-
-  add({ tally }: Listing): void {
-    this.#read += tally.read;
-    this.#others += tally.others;
-    this.#hidden += tally.hidden;
-    this.#holes.push(...tally.holes);
-  }
-
-  /** A target that failed, whatever of it was listed before. */
-  miss(target: string): void {
-    this.#holes.push(`nothing of ${target}, or not all: reading it failed`);
-  }
-
-  summary(): ListSummary {
-    return {
-      locks: this.#locks,
-      needAttention: this.#needAttention,
-      read: this.#read,
-      others: this.#others,
-      hidden: this.#hidden,
-      holes: this.#holes,
-      elapsedMs: performance.now() - this.#startedMs,
-      limited: this.#limited,
-      all: this.#all,
-    };
   }
 }

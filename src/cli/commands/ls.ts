@@ -13,6 +13,8 @@ Examples:
   fencepost ls 'orders:*' --target redis://10.0.0.4 --state no-ttl
   fencepost ls --target etcd://a,b,c --target zk://a,b,c -o jsonl | jq -r .name
   FENCEPOST_TARGET=redis://10.0.0.4 fencepost ls -o wide
+  fencepost ls --target redis://10.0.0.4 --save before.jsonl
+  fencepost ls 'orders:*' --from before.jsonl --state no-ttl
 
 With several targets, -o name prints the target, a tab and the name.
 In the table "?" is unknown, "none" is known to be absent, "–" does not apply. Names and owners are
@@ -43,6 +45,9 @@ export const registerLs: RegisterCommand = (program, io, setExit) => {
     )
     .option('--rate <n>', 'read at most this many records a second', countValue)
     .option('--limit <n>', 'stop after this many locks', countValue)
+    .option('--save <file>', 'keep the listing in this file as well, for --from and --diff')
+    .option('--force', 'let --save replace a file')
+    .option('--from <file>', 'list the locks of a file that --save wrote; no target is asked')
     .option('--no-headers', 'no heading above a table');
   addOutputOption(command, ['table', 'wide', 'json', 'jsonl', 'name']);
   addConventionsOption(command);
