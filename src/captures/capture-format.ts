@@ -13,7 +13,10 @@ export const headerShape: z.ZodType<CaptureFacts> = z.object({
   kind: z.literal('header'),
   format: z.literal(captureFormat),
   schemaVersion: z.literal(captureVersion),
-  takenAt: z.string().refine((at) => !Number.isNaN(Date.parse(at)), 'a time as RFC 3339'),
+  takenAt: z
+    .string()
+    .refine((at) => !Number.isNaN(Date.parse(at)), 'a time as RFC 3339')
+    .transform((at) => new Date(at).toISOString()),
   tool: text,
   query: z.object({
     pattern: text.exactOptional(),

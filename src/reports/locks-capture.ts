@@ -20,7 +20,7 @@ export function captureOrigin(facts: CaptureFacts, nowMs: number): CaptureOrigin
   return { takenAt, ageMs: nowMs - Date.parse(takenAt), tool, targets, query };
 }
 
-/** `capture of redis://a (Redis 7.0.15), taken 2026-12-03T02:10:00.000Z, 3h ago, by fencepost 0.1.0` */
+/** `capture of redis://a (Redis 7.0.15), taken 2026-12-03 02:10:00 UTC, 3h ago, by fencepost 0.1.0` */
 export function captureSentence({ takenAt, ageMs, tool, targets, query }: CaptureOrigin): string {
   const named = targets.map(({ display, version }) => {
     const known = valueOf(version);
@@ -31,7 +31,12 @@ export function captureSentence({ takenAt, ageMs, tool, targets, query }: Captur
       ? `${formatDuration(-ageMs)} in the future of this machine's clock`
       : `${formatDuration(ageMs)} ago`;
   const only = query.pattern === undefined ? '' : `; only names like ${query.pattern}`;
-  return `capture of ${named.join(', ')}, taken ${takenAt}, ${age}, by ${tool}${only}`;
+  return `capture of ${named.join(', ')}, taken ${instantWord(takenAt)}, ${age}, by ${tool}${only}`;
+}
+
+/** An RFC 3339 time for people, to the second. */
+export function instantWord(at: string): string {
+  return `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`;
 }
 
 /** Lines for stderr below the locks of a capture. */

@@ -12,7 +12,7 @@ import { parseText } from '../../domain/text.ts';
 import type { Io } from '../io.ts';
 import { lineWriter, progressOn } from '../output.ts';
 import { openListing, serverWarner } from './ls-output.ts';
-import type { ListOptions } from './ls-run.ts';
+import type { ListOptions } from './ls-options.ts';
 import { Totals } from './ls-totals.ts';
 
 /**

@@ -8,23 +8,11 @@ import { summaryLines } from '../../reports/locks-list.ts';
 import { reportError } from '../exit.ts';
 import type { Io } from '../io.ts';
 import { lineWriter, progressOn, type Progress } from '../output.ts';
-import { openTargets, type TargetOptions } from '../target-options.ts';
+import { openTargets } from '../target-options.ts';
 import { openListing, serverWarner, type ListingSink } from './ls-output.ts';
-import type { SavedListing, SaveOptions } from './ls-save.ts';
+import type { ListOptions } from './ls-options.ts';
+import type { SavedListing } from './ls-save.ts';
 import { Totals } from './ls-totals.ts';
-
-export interface ListOptions extends TargetOptions, SaveOptions {
-  readonly all?: boolean;
-  readonly pattern?: readonly string[];
-  readonly convention?: readonly string[];
-  readonly rate?: number;
-  readonly headers: boolean;
-  readonly output: string;
-  /** A capture to list instead of a target. */
-  readonly from?: string;
-  /** A capture to compare with. */
-  readonly diff?: string;
-}
 
 /**
  * Lists the locks of every target, or those of a capture. A target that fails is told on stderr and

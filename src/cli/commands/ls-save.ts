@@ -7,17 +7,11 @@ import { unknown } from '../../domain/known.ts';
 import type { LockSnapshot } from '../../domain/lock.ts';
 import type { Io } from '../io.ts';
 import { version } from '../version.ts';
+import type { ListOptions } from './ls-options.ts';
 import { missed } from './ls-totals.ts';
 
-export interface SaveOptions {
-  readonly save?: string;
-  readonly force?: boolean;
-  readonly state?: readonly string[];
-  readonly limit?: number;
-}
-
 export interface SavedFrom {
-  readonly options: SaveOptions;
+  readonly options: ListOptions;
   readonly query: LockQuery;
   readonly backends: readonly Backend[];
   readonly io: Io;
@@ -108,7 +102,7 @@ function count(locks: number): string {
 }
 
 /** A capture that left locks out would later tell that they are gone. */
-function checkWhole({ state, limit }: SaveOptions): void {
+function checkWhole({ state, limit }: ListOptions): void {
   const flag = state === undefined ? (limit === undefined ? undefined : '--limit') : '--state';
   if (flag === undefined) return;
   throw new UsageError(`${flag} would leave locks out of the capture`, {

@@ -5,7 +5,7 @@ import type { RegisterCommand } from './command.ts';
 import { choiceListValue, countValue, listValue, wordsValue } from '../option-values.ts';
 import { addOutputOption } from '../output.ts';
 import { addConventionsOption, addTargetOptions } from '../target-options.ts';
-import type { ListOptions } from './ls-run.ts';
+import type { ListOptions } from './ls-options.ts';
 
 const examples = `
 Examples:
