@@ -70,3 +70,39 @@ describe('a listing kept in a file', () => {
     expect(limited.stderr).toContain('--limit would leave locks out of the capture');
   });
 });
+
+describe('what changed hands since a capture', () => {
+  test('is told with the owners, live and between two captures', async () => {
+    const after = join(folder, 'after.jsonl');
+    await redisDo(
+      redis,
+      ['SET', 'lock:import', 'pod-2-aa31c0a7d2e84b5f'],
+      ['DEL', 'lock:export'],
+      ['SET', 'lock:new', 'pod-3-bb31c0a7d2e84b5f', 'PX', '900000'],
+    );
+    const live = await fencepost(['ls', '--target', redis.target, '--diff', before]);
+    expect(live.code).toBe(0);
+    expect(live.stdout).toMatch(
+      /lock:import +handed-over +pod-1-9f31c0a7d2e84b5f → pod-2-aa31c0a7d2e84b5f$/m,
+    );
+    expect(live.stdout).toMatch(/lock:export +freed +pod-4-0c5be2a7d2e84b5f → nobody$/m);
+    expect(live.stdout).toMatch(/lock:new +taken +nobody → pod-3-bb31c0a7d2e84b5f$/m);
+    expect(live.stderr).toMatch(/^since the capture of .*\n3 changed · 2 there\n$/);
+    await fencepost(['ls', '--target', redis.target, '--save', after]);
+    const offline = await fencepost(
+      ['ls', 'lock:i*', '--from', after, '--diff', before, '-o', 'json'],
+      { FENCEPOST_TARGET: 'redis://127.0.0.1:1' },
+    );
+    const sentence = 'pod-1-9f31c0a7d2e84b5f → pod-2-aa31c0a7d2e84b5f';
+    expect(JSON.parse(offline.stdout)).toMatchObject({
+      schemaVersion: 1,
+      changes: [{ name: 'lock:import', change: 'handed-over', sentence }],
+    });
+  });
+
+  test('nothing is an answer too', async () => {
+    const same = await fencepost(['ls', '--from', before, '--diff', before]);
+    expect(same).toMatchObject({ code: 0, stdout: '' });
+    expect(same.stderr).toContain('0 changed · 2 there');
+  });
+});

@@ -58,7 +58,7 @@ export async function listCapture(
 }
 
 /** The same choice that a live listing makes, of what a capture holds. */
-function lockFilter(
+export function lockFilter(
   pattern: string | undefined,
   { all, convention, state }: ListOptions,
 ): (lock: LockSnapshot) => boolean {
@@ -80,7 +80,8 @@ const liveOnly = {
   save: '--save',
 } as const;
 
-function refuseLiveOptions(options: ListOptions): void {
+/** @throws {UsageError} an option that only a target understands */
+export function refuseLiveOptions(options: ListOptions): void {
   const given: ReadonlyMap<string, unknown> = new Map(Object.entries(options));
   for (const [name, flag] of Object.entries(liveOnly)) {
     if (given.get(name) === undefined) continue;

@@ -15,4 +15,6 @@ export interface ListOptions extends TargetOptions {
   readonly force?: boolean;
   /** A capture to list instead of a target. */
   readonly from?: string;
+  /** A capture to compare with. */
+  readonly diff?: string;
 }

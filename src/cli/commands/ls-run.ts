@@ -34,6 +34,10 @@ export async function listLocks(
       definite: true,
     });
   }
+  if (options.diff !== undefined) {
+    const { diffLocks } = await import('./ls-diff.ts');
+    return diffLocks(options.diff, pattern, options, io);
+  }
   if (options.from === undefined) return listTargets(pattern, options, io);
   const { listCapture } = await import('./ls-from.ts');
   return listCapture(options.from, pattern, options, io);

@@ -15,6 +15,7 @@ Examples:
   FENCEPOST_TARGET=redis://10.0.0.4 fencepost ls -o wide
   fencepost ls --target redis://10.0.0.4 --save before.jsonl
   fencepost ls 'orders:*' --from before.jsonl --state no-ttl
+  fencepost ls --target redis://10.0.0.4 --diff before.jsonl
 
 With several targets, -o name prints the target, a tab and the name.
 In the table "?" is unknown, "none" is known to be absent, "–" does not apply. Names and owners are
@@ -48,6 +49,7 @@ export const registerLs: RegisterCommand = (program, io, setExit) => {
     .option('--save <file>', 'keep the listing in this file as well, for --from and --diff')
     .option('--force', 'let --save replace a file')
     .option('--from <file>', 'list the locks of a file that --save wrote; no target is asked')
+    .option('--diff <file>', 'only what changed hands since that file, on a target or in --from')
     .option('--no-headers', 'no heading above a table');
   addOutputOption(command, ['table', 'wide', 'json', 'jsonl', 'name']);
   addConventionsOption(command);
