@@ -5,13 +5,20 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Row, Sizes } from './bench.ts';
+import { checkHistories } from './check-histories.ts';
 import { etcdListing } from './etcd-listing.ts';
 import { redisListing } from './redis-listing.ts';
 import { toJson, toTable } from './report.ts';
 import { startUp } from './start-up.ts';
 import { zooKeeperListing } from './zookeeper-listing.ts';
 
-const benches: readonly Bench[] = [startUp, redisListing, etcdListing, zooKeeperListing];
+const benches: readonly Bench[] = [
+  startUp,
+  redisListing,
+  etcdListing,
+  zooKeeperListing,
+  checkHistories,
+];
 
 const full: Sizes = {
   redisKeys: 1_000_000,
