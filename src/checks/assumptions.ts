@@ -4,7 +4,7 @@
  */
 import type { History, HistoryEvent } from '../domain/event.ts';
 import type { CheckResult } from '../domain/verdict.ts';
-import type { HistoryIndex, Operation } from './history.ts';
+import type { Grant, HistoryIndex, LockHistory, Operation } from './history.ts';
 
 export const assumptionsName = 'assumptions';
 
@@ -25,7 +25,8 @@ export function checkAssumptions(history: History, index: HistoryIndex): Assumpt
   const brokenLocks = new Map<string, string>();
   const pairing = index.pairingProblem;
   for (const lock of index.locks.values()) {
-    const reason = brokenConcurrency(lock.operations) ?? brokenClocks(lock.clocks);
+    const reason =
+      brokenConcurrency(lock.operations) ?? brokenClocks(lock.clocks) ?? sharedPermitOwner(lock);
     if (reason !== undefined) brokenLocks.set(lock.name, reason);
   }
   const retired = notRetired(index.operations);
@@ -83,6 +84,21 @@ function brokenConcurrency(operations: readonly Operation[]): string | undefined
 function brokenClocks(clocks: ReadonlySet<string>): string | undefined {
   if (clocks.size < 2) return undefined;
   return `its events are on several clocks (${[...clocks].sort().join(', ')}), which have no common time`;
+}
+
+/** Which of two permits a release gives back is known only while each has an owner of its own. */
+function sharedPermitOwner({ grants }: LockHistory): string | undefined {
+  const last = new Map<string, Grant>();
+  for (const grant of grants) {
+    if (grant.sharing === undefined || grant.sharing.limit === Infinity) continue;
+    const owner = grant.owner ?? grant.worker;
+    const before = last.get(owner);
+    if (before !== undefined && before.endNs > grant.grantedNs) {
+      return `event ${grant.proof.invoke.seq}: ${owner} took a permit before it gave the last one back: each needs an owner of its own`;
+    }
+    last.set(owner, grant);
+  }
+  return undefined;
 }
 
 /**

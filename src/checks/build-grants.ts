@@ -5,10 +5,11 @@
 import type {
   CompleteEvent,
   HistoryEvent,
+  InvokeEvent,
   NoticeEvent,
   ObservationEvent,
 } from '../domain/event.ts';
-import type { Grant, Operation } from './history.ts';
+import type { Grant, Operation, Sharing } from './history.ts';
 
 /** An operation while the index is being built. */
 export type OpenOperation = { -readonly [Key in keyof Operation]: Operation[Key] };
@@ -59,6 +60,8 @@ class GrantBuilder {
   readonly #options: IndexOptions;
   readonly #grants: OpenGrant[] = [];
   readonly #byWorker = new Map<string, OpenGrant>();
+  /** Read locks and permits, which a worker may have beside the exclusive lock. */
+  readonly #sharedByWorker = new Map<string, OpenGrant>();
   readonly #byOwner = new Map<string, OpenGrant>();
   readonly #byIdentity = new Map<string, OpenGrant>();
   /** Acquires whose reply was lost, by owner: a later confirm proves them. */
@@ -131,21 +134,23 @@ class GrantBuilder {
     const same = this.#sameGrant(operation);
     if (same === undefined) this.#grant(operation, operation.startNs);
     else {
-      // The same owner token gave back the same grant: a protocol's idempotent acquire.
+      // The same owner token gave back the same grant: idempotent, or held once more.
       operation.grant = same;
+      if (operation.complete?.holdCount !== undefined) same.depth += 1;
       extend(same, this.#validUntil(operation, same));
     }
   }
 
   #sameGrant(operation: OpenOperation): OpenGrant | undefined {
-    const { owner, worker } = operation.invoke;
+    const { owner, limit } = operation.invoke;
     const fence = operation.complete?.fence;
-    if (owner === undefined) return undefined;
-    if (fence !== undefined) {
+    if (owner === undefined || limit !== undefined) return undefined;
+    const own = this.#own(operation.invoke);
+    const nested = operation.complete?.holdCount !== undefined;
+    if (fence !== undefined && !nested) {
       const owned = this.#ownedBy(owner, fence);
       return owned?.fence === fence ? owned : undefined;
     }
-    const own = this.#byWorker.get(worker);
     return own?.owner === owner && own.release === undefined ? own : undefined;
   }
 
@@ -179,7 +184,7 @@ class GrantBuilder {
     const grant = this.#grantOf(operation);
     operation.grant = grant;
     if (grant === undefined) return;
-    grant.release ??= operation;
+    if (!stillHeld(grant, operation)) grant.release ??= operation;
     this.#refused(grant, operation);
   }
 
@@ -201,6 +206,8 @@ class GrantBuilder {
       owner,
       fence: complete?.fence,
       index: 0,
+      sharing: sharingOf(invoke),
+      depth: 1,
       proof: operation,
       startNs,
       grantedNs: replyNs,
@@ -216,7 +223,7 @@ class GrantBuilder {
     grant.validUntilNs = this.#validUntil(operation, grant);
     operation.grant = grant;
     this.#grants.push(grant);
-    this.#byWorker.set(worker, grant);
+    (grant.sharing === undefined ? this.#byWorker : this.#sharedByWorker).set(worker, grant);
     if (owner === undefined) return;
     const earlier = this.#byOwner.get(owner);
     this.#byOwner.set(owner, grant);
@@ -239,10 +246,19 @@ class GrantBuilder {
 
   /** The worker's own latest grant; by owner token where a worker continues under a new id. */
   #grantOf(operation: Operation): OpenGrant | undefined {
-    const { owner, worker, fence } = operation.invoke;
-    const own = this.#byWorker.get(worker);
+    const { owner, fence } = operation.invoke;
+    const own = this.#own(operation.invoke);
     if (owner === undefined || own?.owner === owner) return own;
     return this.#ownedBy(owner, fence);
+  }
+
+  /** The exclusive one, unless a read lock is meant or only a read lock or permit is left. */
+  #own({ worker, mode }: InvokeEvent): OpenGrant | undefined {
+    const shared = this.#sharedByWorker.get(worker);
+    if (mode === 'shared') return shared;
+    const exclusive = this.#byWorker.get(worker);
+    if (shared === undefined || mode === 'exclusive') return exclusive;
+    return exclusive === undefined || exclusive.release !== undefined ? shared : exclusive;
   }
 
   #ownedBy(owner: string, fence: bigint | undefined): OpenGrant | undefined {
@@ -250,6 +266,18 @@ class GrantBuilder {
     if (latest === undefined || fence === undefined || latest.fence === fence) return latest;
     return this.#byIdentity.get(identity(owner, fence)) ?? latest;
   }
+}
+
+function sharingOf({ mode, limit, permits }: InvokeEvent): Sharing | undefined {
+  if (limit !== undefined) return { permits: permits ?? 1, limit };
+  return mode === 'shared' ? { permits: 1, limit: Infinity } : undefined;
+}
+
+/** Counts one release, and says whether its owner surely holds the lock (reentrant) even so. */
+function stillHeld(grant: OpenGrant, { outcome, complete }: Operation): boolean {
+  if (outcome === 'fail') return grant.depth > 1 && !tellsLoss(complete);
+  grant.depth = (outcome === 'ok' ? complete?.holdCount : undefined) ?? grant.depth - 1;
+  return grant.depth > 0;
 }
 
 function identity(owner: string, fence: bigint): string {

@@ -71,7 +71,10 @@ function finish(
     const grants = buildGrants(timeline, timeOf, options);
     // After the grants: an attempt takes its token from its grant where it names none.
     const attempts = attemptsOf(operations, observations);
-    finished.set(name, { name, operations, grants, attempts, observations, notices, clocks });
+    const shared = grants.some(({ sharing }) => sharing !== undefined);
+    finished.set(name, {
+      ...{ name, operations, grants, shared, attempts, observations, notices, clocks },
+    });
   }
   return finished;
 }

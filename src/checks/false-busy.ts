@@ -36,6 +36,7 @@ function wasTakenBack({ invoke, outcome, complete }: Operation): boolean {
 
 function judge(lock: LockHistory): Findings {
   const refusals = lock.operations.filter(isBusy);
+  if (lock.shared) return judgeShared(lock, refusals);
   const holds = lock.grants.map((grant) => possibleHold(lock, grant));
   const leased = new IntervalList(
     holds.map((hold) => ({ ...hold, to: Math.min(hold.to, leaseLimit(hold.value)) })),
@@ -69,6 +70,45 @@ function judge(lock: LockHistory): Findings {
     held: `${count(refusals.length, 'refusal')}, each with a possible holder`,
     idle: 'no acquire was refused',
   };
+}
+
+/**
+ * A reader is refused for a writer, a writer for anybody. Which permits of a semaphore were possibly
+ * out at once is not counted: its refusals are not judged.
+ */
+function judgeShared(lock: LockHistory, all: readonly Operation[]): Findings {
+  const refusals = all.filter(({ invoke }) => invoke.limit === undefined);
+  const readers = possibleHolds(lock, true);
+  const writers = possibleHolds(lock, false);
+  const alone = refusals.find(({ invoke, startNs, replyNs }) =>
+    (invoke.mode === 'shared' ? [writers] : [writers, readers]).every(
+      (holds) => holds.firstMeeting(startNs - 1, replyNs + 1) === undefined,
+    ),
+  );
+  return {
+    violation: alone && {
+      witness: bothSeqs(alone),
+      note: `${alone.invoke.worker} was refused although nobody in its way can have held the lock`,
+    },
+    exercised: refusals.length,
+    held: `${count(refusals.length, 'refusal')}, each with a possible holder in its way`,
+    idle: 'no acquire of a read or write lock was refused',
+  };
+}
+
+/** From an acquire's invocation to the reply of its release: as long as anybody may have held. */
+function possibleHolds(lock: LockHistory, shared: boolean): IntervalList<Operation> {
+  const ends = new Map(lock.grants.map(({ proof, release }) => [proof, release]));
+  return new IntervalList(
+    lock.operations
+      .filter(({ invoke, outcome }) => invoke.action === 'acquire' && outcome !== 'fail')
+      .filter(({ invoke }) => (invoke.mode === 'shared') === shared)
+      .map((value) => {
+        const release = ends.get(value);
+        const to = release?.outcome === 'ok' ? release.replyNs : Infinity;
+        return { from: value.startNs, to, value };
+      }),
+  );
 }
 
 /**

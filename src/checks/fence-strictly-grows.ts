@@ -19,11 +19,13 @@ export const fenceStrictlyGrows: Checker = {
 };
 
 function judge(lock: LockHistory): Findings {
-  const fenced = lock.grants.filter((grant) => grant.fence !== undefined);
+  // Shared holds have no order among each other: only exclusive ones are compared.
+  const exclusive = lock.grants.filter(({ sharing }) => sharing === undefined);
+  const fenced = exclusive.filter((grant) => grant.fence !== undefined);
   const observed = lock.observations.filter(
-    (fact) => fact.fact === 'grant' && fact.fence !== undefined,
+    (fact) => fact.fact === 'grant' && fact.fence !== undefined && !lock.shared,
   );
-  const missing = fenced.length > 0 && fenced.length < lock.grants.length;
+  const missing = fenced.length > 0 && fenced.length < exclusive.length;
   const grants = Math.max(fenced.length, observed.length);
   return {
     violation:
@@ -35,7 +37,10 @@ function judge(lock: LockHistory): Findings {
     doubt: missing ? 'some grants carry a token and others none' : undefined,
     exercised: Math.max(0, grants - 1),
     held: `${count(grants, 'token')}, each larger than the one before`,
-    idle: grants === 0 ? 'no grant carries a token' : 'one token only: nothing to compare it with',
+    idle:
+      grants === 0
+        ? `no ${lock.shared ? 'exclusive ' : ''}grant carries a token`
+        : 'one token only: nothing to compare it with',
   };
 }
 

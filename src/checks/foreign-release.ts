@@ -69,13 +69,19 @@ function isOwnDoing(victim: Grant, release: Operation, loss: Loss): boolean {
   return release.outcome === 'fail' && own?.outcome === 'ok' && loss.atNs >= own.startNs;
 }
 
+/** What a renewal or release of somebody else can hurt: shared holds end one by one beside others. */
+export function exclusiveHolds(lock: LockHistory): IntervalList<Grant> {
+  const exclusive = lock.grants.filter(({ sharing }) => sharing === undefined);
+  return new IntervalList(
+    exclusive.map((grant) => ({ from: grant.grantedNs, to: grant.endNs, value: grant })),
+  );
+}
+
 /** Releases that may have arrived while another grant was surely held, each with that grant. */
 export function foreignReleases(
   lock: LockHistory,
 ): readonly { readonly release: Operation; readonly victim: Grant }[] {
-  const holds = new IntervalList(
-    lock.grants.map((grant) => ({ from: grant.grantedNs, to: grant.endNs, value: grant })),
-  );
+  const holds = exclusiveHolds(lock);
   return lock.operations.flatMap((release) => {
     if (release.invoke.action !== 'release' || neverSent(release)) return [];
     // A lost reply may still arrive later, but only the first holder it can hit is charged to it.
@@ -95,9 +101,9 @@ function neverSent({ complete }: Operation): boolean {
 }
 
 function sameOwner(grant: Grant, { invoke }: Operation): boolean {
-  return (
-    invoke.owner !== undefined && invoke.owner === grant.owner && invoke.worker === grant.worker
-  );
+  // A worker's own read lock and write lock end apart from each other.
+  const named = invoke.owner !== undefined || invoke.mode === 'shared';
+  return named && invoke.owner === grant.owner && invoke.worker === grant.worker;
 }
 
 /** What observers saw inside one grant's hold. */
@@ -218,6 +224,7 @@ function lossOf(
   // Granted to a third party: asked for and answered inside the victim's hold.
   const next = lock.grants[victim.index + 1];
   if (next === undefined || next.grantedNs >= victim.endNs) return undefined;
+  if (next.worker === victim.worker && next.sharing !== undefined) return undefined;
   if (next.startNs < victim.grantedNs || next.grantedNs < release.startNs) return undefined;
   return {
     atNs: next.grantedNs,

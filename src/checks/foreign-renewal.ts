@@ -5,6 +5,7 @@
 import type { Checker } from './checker.ts';
 import { count, perLock, type Findings } from './conclude.ts';
 import type { Grant, HistoryIndex, LockHistory, Operation } from './history.ts';
+import { exclusiveHolds } from './foreign-release.ts';
 import { IntervalList } from './interval-list.ts';
 import { bothSeqs, grantName, lastSeq } from './witness.ts';
 
@@ -17,13 +18,11 @@ export const noForeignRenewal: Checker = {
 };
 
 function judge(history: HistoryIndex, lock: LockHistory): Findings {
-  const holds = new IntervalList(
-    lock.grants.map((grant) => ({ from: grant.grantedNs, to: grant.endNs, value: grant })),
-  );
+  const holds = exclusiveHolds(lock);
   const foreign = lock.operations.flatMap((renewal) => {
     const { invoke, complete, startNs, replyNs } = renewal;
     if (invoke.action !== 'renew' || complete?.code === 'no-grant') return [];
-    const victim = holds.firstMeeting(startNs, replyNs, (grant) => grant !== renewal.grant);
+    const victim = holds.firstMeeting(startNs, replyNs, (grant) => !isOwn(grant, renewal));
     return victim === undefined ? [] : [{ renewal, victim }];
   });
   const unknown = foreign.filter(({ renewal }) => renewal.outcome === 'unknown').length;
@@ -36,6 +35,11 @@ function judge(history: HistoryIndex, lock: LockHistory): Findings {
     held: `${count(foreign.length, 'renewal')} by somebody else, each refused`,
     idle: 'nobody renewed while another held the lock',
   };
+}
+
+/** A worker's read lock is renewed beside its own write lock. */
+function isOwn(grant: Grant, { grant: renewed }: Operation): boolean {
+  return grant === renewed || (renewed?.sharing !== undefined && renewed.worker === grant.worker);
 }
 
 interface ForeignRenewal {

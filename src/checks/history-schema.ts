@@ -12,6 +12,7 @@ const bigDecimal = z
 const text = z.string().max(100_000);
 const name = text.min(1);
 const milliseconds = z.number().nonnegative();
+const count = z.int().positive();
 
 /** `leaseFactor` times the granted lease plus `addMs`. */
 const span = z.strictObject({ leaseFactor: milliseconds, addMs: z.number() });
@@ -63,6 +64,9 @@ const invoke = z.strictObject({
   requestId: text.exactOptional(),
   queuedMs: milliseconds.exactOptional(),
   leaseMs: milliseconds.exactOptional(),
+  mode: z.enum(['exclusive', 'shared']).exactOptional(),
+  limit: count.exactOptional(),
+  permits: count.exactOptional(),
 });
 
 const complete = z.strictObject({
@@ -76,6 +80,7 @@ const complete = z.strictObject({
   grantedTtlMs: milliseconds.exactOptional(),
   validUntilNs: bigDecimal.exactOptional(),
   version: bigDecimal.exactOptional(),
+  holdCount: z.int().nonnegative().exactOptional(),
 });
 
 const notice = z.strictObject({

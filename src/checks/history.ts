@@ -27,6 +27,12 @@ export interface Operation {
   readonly grant: Grant | undefined;
 }
 
+/** Of all shared grants at one instant, at most `limit` permits are out; Infinity for read locks. */
+export interface Sharing {
+  readonly permits: number;
+  readonly limit: number;
+}
+
 /** One grant of a lock that its holder knows of. */
 export interface Grant {
   readonly lock: string;
@@ -36,6 +42,10 @@ export interface Grant {
   readonly fence: bigint | undefined;
   /** Place among the lock's grants, in the order of their replies. */
   readonly index: number;
+  /** How it may stand beside others; undefined when it is exclusive. */
+  readonly sharing: Sharing | undefined;
+  /** How often its owner surely holds it (reentrant locks): it is free at 0. */
+  readonly depth: number;
   /** The operation whose reply proved the grant: an acquire, or a confirm after a lost reply. */
   readonly proof: Operation;
   /** Invocation of the acquire: the grant cannot be older. */
@@ -84,6 +94,8 @@ export interface LockHistory {
   readonly name: string;
   readonly operations: readonly Operation[];
   readonly grants: readonly Grant[];
+  /** Read locks or permits are among the grants: they may overlap, and have no order. */
+  readonly shared: boolean;
   /** Writes, effects and checkpoints among the operations. */
   readonly attempts: readonly Attempt[];
   readonly observations: readonly ObservationEvent[];

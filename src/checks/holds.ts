@@ -42,7 +42,8 @@ export function findOverlap(holds: readonly Hold[]): readonly [Hold, Hold] | und
   return undefined;
 }
 
-function longestTwo(open: readonly Hold[], hold: Hold): readonly Hold[] {
+/** Of the holds that matter to later ones: the two that end last, of two identities. */
+export function longestTwo<Item extends Hold>(open: readonly Item[], hold: Item): readonly Item[] {
   const same = open.find(({ identity }) => identity === hold.identity);
   if (same !== undefined && same.endNs >= hold.endNs) return open;
   return [...open.filter((one) => one !== same), hold]

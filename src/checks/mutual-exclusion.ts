@@ -12,6 +12,7 @@ import { count, perLock, type Findings } from './conclude.ts';
 import type { Attempt, Grant, HistoryIndex, LockHistory } from './history.ts';
 import { isBusy } from './false-busy.ts';
 import { findOverlap, holdOf, recordIdentity, sightings, type Hold } from './holds.ts';
+import { findCrowd, findIntrusion, permitLimit, sharedHolds } from './shared-holds.ts';
 import { findInversion, type Ranked } from './ranked-order.ts';
 import { grantName } from './witness.ts';
 
@@ -35,8 +36,9 @@ export const mutualExclusion: Checker = {
   },
 };
 
-/** The service's promise: a grant is exclusive until its release, its loss, or its lease's end. */
+/** The service's promise: a grant counts until its release, its loss, or its lease's end. */
 function judgeService(lock: LockHistory, history: HistoryIndex): Findings {
+  if (lock.shared) return judgeShared(lock, ({ endNs }) => endNs, 'were granted the lock at once');
   const cores = lock.grants.map((grant) => holdOf(grant, grant.endNs));
   const pair = findOverlap(cores);
   const unbounded = lock.grants.some((grant) => grant.validUntilNs === Infinity);
@@ -52,9 +54,8 @@ function judgeService(lock: LockHistory, history: HistoryIndex): Findings {
 
 /** What workers thought: from the reply until they released or were told of the loss. */
 function judgeBelief(lock: LockHistory): Findings {
-  const beliefs = lock.grants.map((grant) =>
-    holdOf(grant, Math.min(grant.release?.startNs ?? Infinity, grant.lossNs)),
-  );
+  if (lock.shared) return judgeShared(lock, beliefEnd, 'believed that they held the lock at once');
+  const beliefs = lock.grants.map((grant) => holdOf(grant, beliefEnd(grant)));
   const pair = findOverlap(beliefs);
   return {
     violation: pair && overlapOf(pair, 'believed that they held the lock at once'),
@@ -64,12 +65,43 @@ function judgeBelief(lock: LockHistory): Findings {
   };
 }
 
+function beliefEnd(grant: Grant): number {
+  return Math.min(grant.release?.startNs ?? Infinity, grant.lossNs);
+}
+
+/** Read locks beside each other, a write lock alone, and never more permits out than there are. */
+function judgeShared(lock: LockHistory, endOf: (grant: Grant) => number, what: string): Findings {
+  const holds = sharedHolds(lock, endOf);
+  const pair = findIntrusion(holds);
+  const limit = permitLimit(lock);
+  const crowd = findCrowd(
+    holds.filter(({ permits }) => permits > 0),
+    limit,
+  );
+  const last = crowd.holds.at(-1);
+  const tested = contested(lock) + (limit === Infinity ? 0 : crowd.timesFull);
+  const kind =
+    limit === Infinity ? 'a writer never beside another' : `never above ${limit} permits`;
+  return {
+    violation:
+      (pair && overlapOf(pair, what)) ??
+      (last && {
+        witness: crowd.holds.map(({ seqs }) => seqs[0] ?? 0),
+        note: `${crowd.holds.map(({ name }) => name).join(', ')} ${what}, from ${instant(last.startNs)}: more than ${count(limit, 'permit')}`,
+      }),
+    exercised: tested,
+    held: `${count(lock.grants.length, 'grant')}, ${kind}`,
+    idle: `${count(lock.grants.length, 'grant')}, and none that had to wait for another`,
+  };
+}
+
 /** Grants after somebody else's, and refusals while there was a grant: both need a contender. */
 function contested(lock: LockHistory): number {
   let handovers = 0;
   let previous: Grant | undefined;
   for (const grant of lock.grants) {
-    if (previous !== undefined && contender(previous) !== contender(grant)) handovers += 1;
+    const both = previous?.sharing !== undefined && grant.sharing !== undefined;
+    if (previous !== undefined && !both && contender(previous) !== contender(grant)) handovers += 1;
     previous = grant;
   }
   return handovers + (previous === undefined ? 0 : lock.operations.filter(isBusy).length);
@@ -115,7 +147,8 @@ interface RankedAttempt extends Ranked {
 
 /** Accepted work of an older grant after accepted work of a newer one. */
 function judgeEffect(lock: LockHistory): Findings {
-  const attempts = lock.attempts;
+  // What is done under shared holds has no order of its own.
+  const attempts = lock.attempts.filter(({ operation }) => operation.grant?.sharing === undefined);
   const fenced = attempts.every(({ fence }) => fence !== undefined);
   const ranked = attempts.flatMap((attempt) => rank(attempt, fenced));
   const found = findInversion(ranked.filter(({ attempt }) => attempt.fate === 'counted'));
@@ -136,7 +169,7 @@ function judgeEffect(lock: LockHistory): Findings {
       `possible violation: it is not known whether ${workerName(possible.older)} worked after ${workerName(possible.newer)}`,
     exercised: Math.max(0, grants.size - 1),
     held: `work of ${count(grants.size, 'grant')} arrived; what counted follows the order of the grants`,
-    idle: 'work of fewer than two grants arrived at the resource',
+    idle: `work of fewer than two ${lock.shared ? 'exclusive ' : ''}grants arrived at the resource`,
   };
 }
 

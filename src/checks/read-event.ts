@@ -66,6 +66,8 @@ const actions: ReadonlySet<unknown> = new Set([
   'checkpoint',
 ]);
 
+const modes: ReadonlySet<unknown> = new Set(['exclusive', 'shared']);
+
 function invokeFields(line: Loose): number {
   return (
     name(line.op) +
@@ -81,7 +83,10 @@ function invokeFields(line: Loose): number {
     given(line.effectId, text) +
     given(line.requestId, text) +
     given(line.queuedMs, milliseconds) +
-    given(line.leaseMs, milliseconds)
+    given(line.leaseMs, milliseconds) +
+    (line.mode === undefined ? 0 : oneOf(modes, line.mode)) +
+    given(line.limit, positive) +
+    given(line.permits, positive)
   );
 }
 
@@ -96,7 +101,8 @@ function completeFields(line: Loose): number {
     given(line.accepted, boolean) +
     given(line.grantedTtlMs, milliseconds) +
     given(line.validUntilNs, decimal) +
-    given(line.version, decimal)
+    given(line.version, decimal) +
+    given(line.holdCount, count)
   );
 }
 
@@ -156,6 +162,10 @@ function milliseconds(value: unknown): number {
 
 function count(value: unknown): number {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? 1 : NaN;
+}
+
+function positive(value: unknown): number {
+  return value === 0 ? NaN : count(value);
 }
 
 /** A whole number: up to 20 digits in a string, or a JSON number while it is exact. */

@@ -6,9 +6,11 @@ import type { Checker } from './checker.ts';
 import { noEffectWithoutGrant } from './effect-without-grant.ts';
 import { effectAtMostOnce, orderClosedOnce, stockReleasedOnce } from './effects.ts';
 import { noFalseBusy } from './false-busy.ts';
+import { fairness } from './fairness.ts';
 import { fenceStrictlyGrows } from './fence-strictly-grows.ts';
 import { noForeignRelease } from './foreign-release.ts';
 import { noForeignRenewal } from './foreign-renewal.ts';
+import { holdCount } from './hold-count.ts';
 import { noWorkAfterKnownLoss } from './known-loss.ts';
 import { mutualExclusion } from './mutual-exclusion.ts';
 import { paidOrderNeverClosed } from './paid-order.ts';
@@ -33,6 +35,8 @@ export const checkers: readonly Checker[] = [
   takeover,
   progress,
   noFalseBusy,
+  holdCount,
+  fairness,
 ];
 
 const byName: ReadonlyMap<string, Checker> = new Map(

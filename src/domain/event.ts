@@ -65,6 +65,12 @@ export interface InvokeEvent extends EventBase {
   readonly queuedMs?: number;
   /** Asked lease in milliseconds, on acquire and renew. */
   readonly leaseMs?: number;
+  /** `shared` on acquire, renew and release of a read lock; left out, it is exclusive. */
+  readonly mode?: 'exclusive' | 'shared';
+  /** On an acquire of a semaphore: how many permits may be out at once. */
+  readonly limit?: number;
+  /** On an acquire of a semaphore: how many of them it takes; 1 when left out. */
+  readonly permits?: number;
 }
 
 /** The operation's reply was parsed (ok, fail), or given up (unknown). */
@@ -83,6 +89,8 @@ export interface CompleteEvent extends EventBase {
   readonly grantedTtlMs?: number;
   /** The holder's own deadline on this clock, from the start of the acquire. */
   readonly validUntilNs?: bigint;
+  /** Reentrant locks: how often the owner holds it after this operation, as the service said. */
+  readonly holdCount?: number;
   /** Order given by the resource to accepted writes; compared only within one `subject`. */
   readonly version?: bigint;
 }

@@ -58,6 +58,10 @@ const optional: Fields = {
   cause: 'expired',
   order: '123456789012345678',
   epoch: 'e1',
+  mode: 'shared',
+  limit: 3,
+  permits: 1,
+  holdCount: 0,
 };
 
 const kinds = ['invoke', 'complete', 'observation'] as const;
