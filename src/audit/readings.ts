@@ -79,6 +79,30 @@ function undecided(
   };
 }
 
+/** Judges each reading alone: one fault is enough to fail, and passing needs every one. */
+export function judgeEach(
+  readings: readonly Reading[],
+  fault: (value: string) => string | undefined,
+  wanted: string,
+): Judgement {
+  const bad = readings.flatMap((one) => {
+    const text = one.answer.kind === 'unknown' ? undefined : fault(one.answer.value);
+    return text === undefined ? [] : [{ one, text }];
+  });
+  if (bad.length === 0) {
+    return judgeBy(readings, (values) => ({
+      ok: true,
+      found: [...new Set(values)].join('; '),
+      wanted,
+    }));
+  }
+  const found = [...new Set(bad.map(({ text }) => text))].join('; ');
+  return judgeBy(
+    bad.map(({ one }) => one),
+    () => ({ ok: false, found, wanted }),
+  );
+}
+
 export function notApplicable(reason: string): Judgement {
   return { state: 'not-applicable', reason, evidence: [] };
 }

@@ -3,8 +3,18 @@ import { UsageError } from '../domain/errors.ts';
 import { nearestName } from '../domain/nearest.ts';
 import type { CheckDescription, Judgement } from '../domain/audit-report.ts';
 import type { FactsOf, ServerKind } from '../domain/server-facts.ts';
-import type { AuditFacts, Check, Limits, RedisCheck } from './check.ts';
+import type { AuditFacts, Check, EtcdCheck, Limits, RedisCheck } from './check.ts';
 import { readOnlyAccount } from './any.ts';
+import { fenceInUse, openCluster, wideRoles } from './etcd/access.ts';
+import { immortalKeys, leaseLength, sharedLeases } from './etcd/leases.ts';
+import {
+  clusterSize,
+  leaderChanges,
+  leaseLists,
+  oneLeader,
+  supportedVersions,
+} from './etcd/members.ts';
+import { alarms, applyLag, databaseSize, diskLatency, keptHistory } from './etcd/storage.ts';
 import { openAccess } from './redis/access.ts';
 import { persistence, replicasToWrite } from './redis/durability.ts';
 import { immortalLocks, longTtl } from './redis/locks.ts';
@@ -39,11 +49,31 @@ const redisChecks: readonly RedisCheck[] = [
   sharedInstance,
 ];
 
+const etcdChecks: readonly EtcdCheck[] = [
+  clusterSize,
+  oneLeader,
+  leaderChanges,
+  diskLatency,
+  databaseSize,
+  alarms,
+  immortalKeys,
+  leaseLength,
+  sharedLeases,
+  leaseLists,
+  openCluster,
+  wideRoles,
+  applyLag,
+  supportedVersions,
+  keptHistory,
+  fenceInUse,
+];
+
 const anyChecks: readonly Check[] = [readOnlyAccount];
 
 /** In the order of the output. */
 export const allChecks: readonly RegisteredCheck[] = [
   ...about('redis', redisChecks),
+  ...about('etcd', etcdChecks),
   ...anyChecks.map((check) => ({ ...check, kinds })),
 ];
 

@@ -117,7 +117,7 @@ function nothingToJudge(target: string, checks: readonly RegisteredCheck[]): Usa
 
 function notAudited(target: string): UsageError {
   return new UsageError(
-    `audit knows one Redis server (with its replicas) only so far: not ${target}`,
+    `audit knows one Redis server (with its replicas), and etcd, only so far: not ${target}`,
     {
       code: 'audit-target',
       hint: 'name one server: --target redis://HOST:PORT',

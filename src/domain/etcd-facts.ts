@@ -29,8 +29,8 @@ export interface EtcdMemberFacts {
   readonly status: Known<EtcdStatus>;
   /** Samples of /metrics by name with labels: `etcd_server_has_leader`. */
   readonly metrics: Known<ReadonlyMap<string, number>>;
-  /** Ids of the leases that this member knows, in hex. */
-  readonly leases: Known<readonly string[]>;
+  /** Ids of the leases that this member knows, in hex: of several members two looks, else one. */
+  readonly leases: Known<readonly (readonly string[])[]>;
 }
 
 export interface EtcdFacts {
@@ -50,8 +50,6 @@ export interface EtcdFacts {
   readonly openToAll: Known<boolean>;
   /** Keys on the leases of the sampled locks, by lease id in hex. */
   readonly leaseKeys: Known<ReadonlyMap<Text, readonly Text[]>>;
-  /** Oldest revision whose changes are kept, and the newest. */
-  readonly history: Known<{ readonly from: bigint; readonly to: bigint }>;
   /** Roles other than root that may write every key. */
   readonly wideRoles: Known<readonly Text[]>;
   /** The account of this audit, and whether it may write. */

@@ -39,9 +39,9 @@ describe('fencepost audit', () => {
   });
 
   test('refuses a target that it has no checks for in one sentence', async () => {
-    const { stdout, stderr, code } = await audit('etcd://127.0.0.1:1');
+    const { stdout, stderr, code } = await audit('redis+cluster://127.0.0.1:1');
     expect({ stdout, code }).toEqual({ stdout: '', code: 2 });
-    expect(stderr).toMatch(/^fencepost: audit knows one Redis server .*: not etcd:/);
+    expect(stderr).toMatch(/^fencepost: audit knows one Redis server .*: not redis\+cluster:/);
   });
 
   test('lists and explains its checks without a target', async () => {

@@ -1,11 +1,13 @@
 /** The etcd adapter: one cluster, any of its members. Wires the parts of this folder. */
 import { UsageError } from '../../domain/errors.ts';
+import type { LockSnapshot } from '../../domain/lock.ts';
 import { displayTarget, type Target } from '../../domain/target.ts';
 import { EtcdLink } from '../../clients/etcd/link.ts';
 import { ConventionSet } from '../../conventions/convention-set.ts';
 import { etcdConventions } from '../../conventions/etcd-index.ts';
 import type { Backend, BackendOptions } from '../backend.ts';
 import { flatten } from '../streams.ts';
+import { readAuditFacts } from './audit-facts.ts';
 import { lockHistory } from './history.ts';
 import { inspectLock } from './inspect.ts';
 import { listLocks } from './list.ts';
@@ -29,7 +31,12 @@ export function openEtcdBackend(target: Target, options: BackendOptions): Promis
     etcdConventions,
     options.onlyConventions,
   );
-  return Promise.resolve(etcdBackend({ link: new EtcdLink(target, options), conventions }));
+  const link = new EtcdLink(target, options);
+  return Promise.resolve({
+    ...etcdBackend({ link, conventions }),
+    auditFacts: (locks: readonly LockSnapshot[], signal: AbortSignal) =>
+      readAuditFacts({ link, target, options }, locks, signal),
+  });
 }
 
 function etcdBackend(world: EtcdWorld): Backend {

@@ -34,7 +34,8 @@ const capabilities: Capabilities = {
   waiters: { can: true },
 };
 
-async function orUnknown<T>(work: Promise<T>): Promise<Known<T>> {
+/** A refusal leaves its fact unknown; a cluster that fails is an error. */
+export async function orUnknown<T>(work: Promise<T>): Promise<Known<T>> {
   try {
     return known(await work);
   } catch (error) {
@@ -46,7 +47,7 @@ async function orUnknown<T>(work: Promise<T>): Promise<Known<T>> {
 }
 
 /** Names of the alarms that are raised, e.g. `NOSPACE`. */
-async function readAlarms(link: EtcdLink, signal: AbortSignal): Promise<readonly string[]> {
+export async function readAlarms(link: EtcdLink, signal: AbortSignal): Promise<readonly string[]> {
   const request = { action: 'Get', memberID: '0', alarm: 'None' } as const;
   const reply = await link.read((api, options) => api.maintenance.alarm(request, options), {
     signal,
@@ -56,7 +57,10 @@ async function readAlarms(link: EtcdLink, signal: AbortSignal): Promise<readonly
   });
 }
 
-async function readMembers(link: EtcdLink, signal: AbortSignal): Promise<readonly IMember[]> {
+export async function readMembers(
+  link: EtcdLink,
+  signal: AbortSignal,
+): Promise<readonly IMember[]> {
   const reply = await link.read((api, options) => api.cluster.memberList({}, options), { signal });
   return reply.members;
 }

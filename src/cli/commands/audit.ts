@@ -13,10 +13,11 @@ Examples:
   fencepost audit --context prod-redis --fail-on high --allow-unknown R10,R13 -o junit
   fencepost audit --explain R04
 
-Reads only: INFO, CONFIG GET, ROLE, the slow log and the ACL, then a bounded sample of the locks. What
-this account may not read is unknown, with the permission that would answer it, and never a pass. The
-first failure at or above --fail-on makes the exit code 1; else an unknown there that is not allowed
-makes it 3. One Redis server with its replicas is all that is audited so far.`;
+Reads only: a bounded sample of the locks, then of Redis INFO, CONFIG GET, ROLE, the slow log and the
+ACL; of etcd the status, metrics and leases of every member named, alarms and roles. What this account
+may not read is unknown, with the permission that would answer it, and never a pass. The first failure
+at or above --fail-on makes the exit code 1; else an unknown there that is not allowed makes it 3. One
+Redis server with its replicas, and etcd, are all that is audited so far.`;
 
 export const registerAudit: RegisterCommand = (program, io, setExit) => {
   const command = program

@@ -108,6 +108,18 @@ export class EtcdLink {
     return Promise.all(this.#members.map((member) => this.#ask(member, signal)));
   }
 
+  /** Sends a call without effect to every member, in the order of the target. Never fails as a whole. */
+  async each<T>(call: Call<T>, how: CallHow): Promise<readonly (T | FencepostError)[]> {
+    return Promise.all(
+      this.#members.map((member) =>
+        this.#send(member, call, how, 'read').catch((error: unknown) => {
+          if (error instanceof FencepostError && !how.signal.aborted) return error;
+          throw error;
+        }),
+      ),
+    );
+  }
+
   /** Turns what a stream reports into our errors. */
   translate(error: unknown, doing: ErrorContext['doing'] = 'read'): FencepostError {
     return toFencepostError(error, this.#context(this.member, doing, 0));

@@ -197,7 +197,10 @@ describe('accounts', () => {
 });
 
 test('other kinds of targets are refused in one sentence, unasked', async () => {
-  for (const url of ['etcd://127.0.0.1:1', 'zk://127.0.0.1:1', 'redis+cluster://127.0.0.1:1']) {
+  for (const url of [
+    'redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3',
+    'redis+cluster://127.0.0.1:1',
+  ]) {
     await expect(audit(url, 10_000)).rejects.toThrow(UsageError);
     await expect(audit(url, 10_000)).rejects.toThrow('audit knows one Redis server');
   }
