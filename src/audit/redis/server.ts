@@ -38,7 +38,9 @@ export const supportedVersion: RedisCheck = {
       [inForm(either(info(facts, 'valkey_version'), info(facts, 'redis_version')), /^\d+\.\d+/)],
       ([version = '']) => ({
         ok: !ended(version.split('.').map(Number)),
-        found: version,
+        found: ended(version.split('.').map(Number))
+          ? `${version}, which upstream has ended; a server does not tell whether its distribution patches it`
+          : version,
         wanted: '6.2, or 7.2 and later',
       }),
     ),
