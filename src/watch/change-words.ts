@@ -1,33 +1,7 @@
-/** The words for changes: one sentence a kind, and how much it matters. Used by every output. */
+/** The words for changes: one sentence a kind. Used by every output. */
 import { formatDuration } from '../domain/duration.ts';
 import type { FencingToken } from '../domain/fence.ts';
 import type { Change, ChangeKind, Ended } from './changes.ts';
-
-/** `warn`: a person should look. `notice`: work moved. `info`: as usual. */
-export type Weight = 'info' | 'notice' | 'warn';
-
-const weights: Readonly<Record<ChangeKind, Weight>> = {
-  seen: 'info',
-  taken: 'notice',
-  retaken: 'notice',
-  'handed-over': 'notice',
-  freed: 'notice',
-  renewed: 'info',
-  'queue-grew': 'notice',
-  'queue-shrank': 'info',
-  'renewal-missed': 'warn',
-  'ttl-near-end': 'warn',
-  'no-ttl': 'warn',
-  state: 'warn',
-  'fence-fell': 'warn',
-  'fence-repeated': 'warn',
-  'fence-jumped': 'warn',
-  gap: 'warn',
-};
-
-export function weightOf(kind: ChangeKind): Weight {
-  return weights[kind];
-}
 
 /** What happened, without the name of the lock. */
 export function changeSentence(change: Change): string {
