@@ -10,6 +10,7 @@ import { fencepost } from '../helpers/fencepost.ts';
 /** Where each runs; those of a fault's own test are in faults.test.ts. */
 const columns: Readonly<Record<string, readonly string[]>> = {
   redis: [
+    'batch-half-done',
     'check-then-write',
     'commit-before-crash',
     'effect-in-doubt',
