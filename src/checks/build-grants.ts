@@ -268,7 +268,8 @@ class GrantBuilder {
   }
 }
 
-function sharingOf({ mode, limit, permits }: InvokeEvent): Sharing | undefined {
+/** What an acquire asks for; undefined for an exclusive lock. */
+export function sharingOf({ mode, limit, permits }: InvokeEvent): Sharing | undefined {
   if (limit !== undefined) return { permits: permits ?? 1, limit };
   return mode === 'shared' ? { permits: 1, limit: Infinity } : undefined;
 }

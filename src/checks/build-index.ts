@@ -9,7 +9,7 @@ import type {
   ObservationEvent,
 } from '../domain/event.ts';
 import { attemptsOf } from './attempts.ts';
-import { buildGrants, type IndexOptions, type OpenOperation } from './build-grants.ts';
+import { buildGrants, sharingOf, type IndexOptions, type OpenOperation } from './build-grants.ts';
 import type { HistoryIndex, LockHistory } from './history.ts';
 
 interface OpenLock {
@@ -71,7 +71,7 @@ function finish(
     const grants = buildGrants(timeline, timeOf, options);
     // After the grants: an attempt takes its token from its grant where it names none.
     const attempts = attemptsOf(operations, observations);
-    const shared = grants.some(({ sharing }) => sharing !== undefined);
+    const shared = operations.some(({ invoke }) => sharingOf(invoke) !== undefined);
     finished.set(name, {
       ...{ name, operations, grants, shared, attempts, observations, notices, clocks },
     });

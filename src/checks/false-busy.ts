@@ -73,7 +73,8 @@ function judge(lock: LockHistory): Findings {
 }
 
 /**
- * A reader is refused for a writer, a writer for anybody. Which permits of a semaphore were possibly
+ * A reader is refused for a writer, a writer for anybody. Whether two of them could have been there
+ * one after the other is not asked: a refusal called wrong is wrong, one let pass may be. Which permits of a semaphore were possibly
  * out at once is not counted: its refusals are not judged.
  */
 function judgeShared(lock: LockHistory, all: readonly Operation[]): Findings {

@@ -94,7 +94,7 @@ export interface LockHistory {
   readonly name: string;
   readonly operations: readonly Operation[];
   readonly grants: readonly Grant[];
-  /** Read locks or permits are among the grants: they may overlap, and have no order. */
+  /** Read locks or permits were asked for: their grants may overlap, and have no order. */
   readonly shared: boolean;
   /** Writes, effects and checkpoints among the operations. */
   readonly attempts: readonly Attempt[];

@@ -4,6 +4,7 @@ import { judge } from '../../../src/checks/judge.ts';
 import { defaultInvariants, parseInvariant } from '../../../src/checks/registry.ts';
 import type { History } from '../../../src/domain/event.ts';
 import { compareWithSearch, lockHistory } from './lock-histories.ts';
+import { compareShared } from './shared-search.ts';
 import { simulate } from './simulated-runs.ts';
 
 /** The simulated workers ignore their deadlines on purpose: that rule is about workers. */
@@ -16,6 +17,14 @@ describe('the judge against an exhaustive search', () => {
     const seen = compareWithSearch(4000);
     expect(Math.min(seen.explainable, seen.not)).toBeGreaterThan(400);
   });
+
+  test.each([undefined, 1, 2])(
+    'both find the same histories of read/write locks and semaphores explainable (limit %s)',
+    (limit) => {
+      const seen = compareShared(limit, 2000);
+      expect(Math.min(seen.sound, seen.not)).toBeGreaterThan(100);
+    },
+  );
 });
 
 describe('runs of a correct service and resource', () => {
