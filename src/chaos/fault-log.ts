@@ -66,7 +66,9 @@ export class FaultLog {
       id: step.id,
       worker: actor.handle,
       proxies: actor.proxies,
-      owner: actor.owner,
+      get owner() {
+        return actor.owner;
+      },
       options: step.options,
       lifetimeMs,
       nowNs: () => recorder.nowNs(),

@@ -208,6 +208,9 @@ class RelayCall {
     const exchange = cut ? undefined : this.#faults.request(action);
     if (exchange === undefined) {
       this.#drop('to-server', message.length, cut);
+      // The server must not answer to a call without its message.
+      this.#mute = true;
+      this.#server.close(constants.NGHTTP2_CANCEL);
       return;
     }
     this.#exchanges.push(exchange);
@@ -281,7 +284,10 @@ class RelayCall {
       return;
     }
     this.#inOrder('to-worker', () => {
-      if (this.#worker.destroyed) return;
+      if (this.#worker.destroyed) {
+        if (bytes > 0) this.#faults.dropped('to-worker', bytes);
+        return;
+      }
       send();
       if (bytes > 0) this.#faults.forwarded('to-worker', bytes);
     });

@@ -126,8 +126,9 @@ export async function planScenarios(
   request: Pick<RunRequest, 'scenarios' | 'columns' | 'repeat' | 'seed' | 'varySeed' | 'live'>,
 ): Promise<RunPlan> {
   const cells = await cellsOf({ ...request, repeat: 1 });
-  for (const { scenario, protocol } of cells) {
-    requireFaults(scenario, { protocol, live: request.live ?? false }, shippedFault);
+  for (const { scenario, protocol, column } of cells) {
+    const place = { protocol, kind: column.kind, live: request.live ?? false };
+    requireFaults(scenario, place, shippedFault);
   }
   return planRun(
     request,

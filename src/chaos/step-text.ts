@@ -21,7 +21,7 @@ export function stepText(step: Step): string {
     case 'wait':
       return waitText(step);
     case 'fault':
-      return `${step.worker ?? ''} ${step.fault.toUpperCase()}`.trim();
+      return faultText(step);
     case 'end-fault':
       return step.worker === undefined ? `end of ${step.fault}` : `${step.worker} resumed`;
     case 'go':
@@ -34,6 +34,12 @@ export function stepText(step: Step): string {
     case 'release':
       return doing(step.worker, step.kind) + parkText(step.park);
   }
+}
+
+/** `A CUT way to-server`. */
+function faultText({ worker = '', fault, options }: Step & { kind: 'fault' }): string {
+  const given = Object.entries(options).map(([name, value]) => ` ${name} ${String(value)}`);
+  return `${worker} ${fault.toUpperCase()}${given.join('')}`.trim();
 }
 
 function doing(worker: string, action: string): string {

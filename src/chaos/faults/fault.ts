@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import type { Evidence } from '../../domain/evidence.ts';
 import type { OwnerToken } from '../../domain/holder.ts';
-import type { Target } from '../../domain/target.ts';
+import type { BackendKind, Target } from '../../domain/target.ts';
 import type { LockObserver, LockProtocol } from '../../protocols/protocol.ts';
 import type { SiteServers } from '../drivers/driver.ts';
 import type { WorkerProxies } from '../worker-proxies.ts';
@@ -33,6 +33,7 @@ export interface FaultScene {
 /** Where a fault is planned. */
 export interface FaultPlace {
   readonly protocol: LockProtocol;
+  readonly kind: BackendKind;
   /** Servers that are not ours. */
   readonly live: boolean;
 }
@@ -42,7 +43,7 @@ export interface FaultContext extends FaultScene {
   readonly id: string;
   readonly worker: WorkerHandle;
   readonly proxies: WorkerProxies;
-  /** Owner token of the worker's latest acquire, granted or not. */
+  /** Owner token of the worker's latest acquire by now, granted or not. */
   readonly owner: OwnerToken | undefined;
   /** As the scenario gave them, checked by the fault's own `options`. */
   readonly options: Readonly<Record<string, string | number | boolean>>;

@@ -1,10 +1,13 @@
 /** Every fault that scenarios can name. */
 import { crash } from './crash.ts';
 import { cut } from './cut.ts';
+import { delay } from './delay.ts';
 import { expireSession } from './expire-session.ts';
 import type { Fault } from './fault.ts';
 import { holdReplication } from './hold-replication.ts';
 import { losePrimary } from './lose-primary.ts';
+import { loseReply } from './lose-reply.ts';
+import { loseRequest } from './lose-request.ts';
 import { pause } from './pause.ts';
 import { removeRecord } from './remove-record.ts';
 import { revokeLease } from './revoke-lease.ts';
@@ -15,6 +18,9 @@ const faults: readonly Fault[] = [
   crash,
   starve,
   cut,
+  delay,
+  loseRequest,
+  loseReply,
   removeRecord,
   revokeLease,
   expireSession,

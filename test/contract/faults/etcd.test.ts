@@ -8,7 +8,7 @@ import { describeWorkerFaults } from './worker-faults.ts';
 
 const lab = useLab({ system: 'etcd' });
 
-describeWorkerFaults(lab, etcdLease);
+describeWorkerFaults(lab, etcdLease, false);
 for (const protocol of [etcdLease, etcdSingleKey]) {
   describeIntervention(lab, protocol, removingRecord, revokingLease);
   describeIntervention(lab, protocol, revokingLease, removingRecord);

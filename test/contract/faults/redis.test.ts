@@ -7,6 +7,6 @@ import { describeWorkerFaults } from './worker-faults.ts';
 
 const lab = useLab({ system: 'redis' });
 
-describeWorkerFaults(lab, redisFenced);
+describeWorkerFaults(lab, redisFenced, true);
 describeIntervention(lab, redisFenced, removingRecord);
 describeIntervention(lab, redisSetNx, removingRecord);

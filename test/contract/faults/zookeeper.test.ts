@@ -8,7 +8,7 @@ import { describeWorkerFaults } from './worker-faults.ts';
 
 const lab = useLab({ system: 'zookeeper' });
 
-describeWorkerFaults(lab, zooKeeperSequential);
+describeWorkerFaults(lab, zooKeeperSequential, false);
 for (const protocol of [zooKeeperSequential, zooKeeperPlainEphemeral]) {
   describeIntervention(lab, protocol, removingRecord, expiringSession);
   describeIntervention(lab, protocol, expiringSession, removingRecord);
