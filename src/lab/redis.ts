@@ -41,9 +41,22 @@ export async function planReplicated(
       }),
     );
   }
-  const isTogether = async (): Promise<boolean> => {
-    const answer = await ask(site, port, [['INFO', 'replication']]);
-    return isLockedOut(answer) || (answer.match(/state=online/g) ?? []).length === replicas;
-  };
-  return { port, servers, isTogether };
+  return { port, servers, isTogether: () => confirm(site, port, replicas) };
+}
+
+/** Longest that replicas may take to confirm, before they are asked anew. */
+const confirmWithinMs = 500;
+
+/**
+ * Whether every replica has confirmed something of its primary. That a replica is online is not
+ * enough: the first that it is sent it may get late, and a WAIT right then would find too few.
+ */
+async function confirm(site: LabSite, port: number, replicas: number): Promise<boolean> {
+  if (replicas === 0) return true;
+  const answer = await ask(site, port, [
+    // Goes to the replicas, and leaves no key.
+    ['PUBLISH', 'fencepost-lab', 'together'],
+    ['WAIT', String(replicas), String(confirmWithinMs)],
+  ]);
+  return isLockedOut(answer) || answer.endsWith(`:${replicas}\r\n`);
 }
