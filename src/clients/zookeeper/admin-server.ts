@@ -1,8 +1,8 @@
 /** One command of ZooKeeper's AdminServer over HTTP, with 64-bit numbers kept whole. */
-import { request } from 'node:http';
 import { known, unknown, type Known } from '../../domain/known.ts';
 import type { Target } from '../../domain/target.ts';
 import { stringToText } from '../../domain/text.ts';
+import { httpGet } from '../http-get.ts';
 
 const defaultPort = 8080;
 const maxBodyBytes = 64 * 1024 * 1024;
@@ -17,7 +17,7 @@ export async function askAdminServer(
   const host = target.endpoints[index]?.host ?? '';
   const port = target.adminPorts[index] ?? target.adminPorts[0] ?? defaultPort;
   try {
-    const body = await get(host, port, `/commands/${command}`, timeoutMs);
+    const body = await httpGet({ host, port }, `/commands/${command}`, { timeoutMs, maxBodyBytes });
     const parsed = parseWithBigNumbers(body);
     if (typeof parsed !== 'object' || parsed === null) throw new Error('not a JSON object');
     const fields = Object.fromEntries(Object.entries(parsed));
@@ -33,30 +33,6 @@ function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'failed';
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   return code === 'ECONNREFUSED' ? 'connection refused' : (code ?? error.message);
-}
-
-function get(host: string, port: number, path: string, timeoutMs: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const call = request({ host, port, path, signal: AbortSignal.timeout(timeoutMs) }, (reply) => {
-      if (reply.statusCode !== 200) {
-        reply.resume();
-        reject(new Error(`answered HTTP ${reply.statusCode ?? 0}`));
-        return;
-      }
-      const chunks: Buffer[] = [];
-      let size = 0;
-      reply.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > maxBodyBytes) call.destroy(new Error('answer too large'));
-        else chunks.push(chunk);
-      });
-      reply.on('end', () => {
-        resolve(Buffer.concat(chunks).toString('utf8'));
-      });
-    });
-    call.on('error', reject);
-    call.end();
-  });
 }
 
 /** JSON.parse, but integers of 16 digits and more arrive as decimal strings. */
