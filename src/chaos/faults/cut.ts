@@ -9,6 +9,7 @@ import type { Evidence } from '../../domain/evidence.ts';
 import type { Direction, WorkerProxy } from '../proxy.ts';
 import type { ActiveFault, Fault, FaultContext } from './fault.ts';
 import { openProbe, type Probe } from './probe.ts';
+import { untilTrue } from './until-true.ts';
 
 /** How it is done to each proxy; tests break these to see that the evidence notices. */
 export interface Cutter {
@@ -111,19 +112,14 @@ async function cutOff(
   for (const proxy of service) proxy.delay('to-server', heldMs);
   probing.start();
   const arrived = (): boolean => asked.all((since) => since('to-server').bytesIn > 0);
-  await untilTrue(arrived, beginMs, signal);
+  await untilTrue(arrived, beginMs, signal, lookEveryMs);
   for (const proxy of service) cutter.cut(proxy, way);
   const opened = new Counts(service);
   for (const proxy of service) proxy.delay('to-server', 0);
   await delay(heldMs + lookEveryMs, undefined, { signal });
   const counts = new Counts(service, opened);
-  await untilTrue(() => counts.shows(way), beginMs, signal);
+  await untilTrue(() => counts.shows(way), beginMs, signal, lookEveryMs);
   return counts;
-}
-
-async function untilTrue(ask: () => boolean, withinMs: number, signal: AbortSignal): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!ask() && performance.now() < deadline) await delay(lookEveryMs, undefined, { signal });
 }
 
 type Since = (way: Direction) => ReturnType<WorkerProxy['counters']>;

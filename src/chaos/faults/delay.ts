@@ -11,6 +11,7 @@ import { durationShape } from '../../files/shapes.ts';
 import type { Direction, WorkerProxy } from '../proxy.ts';
 import type { ActiveFault, Fault, FaultContext } from './fault.ts';
 import { openProbe, type Probe } from './probe.ts';
+import { untilTrue } from './until-true.ts';
 
 /** How it is done to each proxy; tests break it to see that the evidence notices. */
 export type Delayer = (proxy: WorkerProxy, way: Direction, delayMs: number) => void;
@@ -79,7 +80,8 @@ async function beginDelay(
     for (const proxy of service) for (const way of late) delayer(proxy, way, byMs);
     asking.start();
     // Replies come only after requests have arrived.
-    await asking.until(() => late.every((way) => asking.waited(way)), late.length * byMs + beginMs);
+    const waited = (): boolean => late.every((way) => asking.waited(way));
+    await untilTrue(waited, late.length * byMs + beginMs, context.signal, lookEveryMs);
   } catch (error) {
     lift();
     await asking.stop();
@@ -144,11 +146,6 @@ class Asking {
     this.#stopped = true;
     await this.#asking;
     await this.#looking;
-  }
-
-  async until(holds: () => boolean, withinMs: number): Promise<void> {
-    const deadline = performance.now() + withinMs;
-    while (!holds() && performance.now() < deadline) await sleep(lookEveryMs);
   }
 
   waitingEvidence({ nowNs }: FaultContext, late: readonly Direction[]): readonly Evidence[] {

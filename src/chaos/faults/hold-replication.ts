@@ -14,11 +14,11 @@ import {
   factsOf,
   openReplicated,
   order,
-  untilTrue,
   withoutReplicas,
   type DataServer,
   type Replicated,
 } from './redis-servers.ts';
+import { untilTrue } from './until-true.ts';
 
 /** How replication is held; tests break it to see that the evidence notices. */
 export type Holder = (proxy: WorkerProxy) => void;
@@ -65,11 +65,8 @@ async function beginHold(context: FaultContext, hold: Holder): Promise<ActiveFau
     for (const proxy of proxies) hold(proxy);
     await order(nodes.primary, 'SET', marker, '1', 'PX', '600000');
     const dropped = (): number[] => proxies.map((one) => one.counters('to-worker').bytesDropped);
-    await untilTrue(
-      () => Promise.resolve(dropped().every((bytes) => bytes > 0)),
-      droppedWithinMs,
-      context.signal,
-    );
+    const all = (): boolean => dropped().every((bytes) => bytes > 0);
+    await untilTrue(all, droppedWithinMs, context.signal);
     const held = {
       source: 'proxies between the primary and its replicas',
       atNs: context.nowNs(),

@@ -13,12 +13,12 @@ import {
   openReplicated,
   order,
   refusalAt,
-  untilTrue,
   withoutReplicas,
   type DataServer,
   type Replicated,
   type ReplicationFacts,
 } from './redis-servers.ts';
+import { untilTrue } from './until-true.ts';
 
 const promotedWithinMs = 20_000;
 

@@ -1,5 +1,4 @@
 /** The Redis servers of a throwaway lab as faults see them: asked directly, about themselves. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { FaultNotApplied } from '../../domain/errors.ts';
 import { displayEndpoint, parseTarget, type Endpoint } from '../../domain/target.ts';
 import { serverLink, type ServerLink } from '../../protocols/redis-link.ts';
@@ -132,20 +131,4 @@ export async function order(
   const reply = await link.send(...command);
   if (reply.outcome === 'ok') return;
   throw notApplied(`${name} refused ${command[0]}: ${reply.detail ?? reply.code}`, undefined);
-}
-
-const askEveryMs = 20;
-
-/** Asks until it is true. @returns whether it became true in time */
-export async function untilTrue(
-  ask: () => Promise<boolean>,
-  withinMs: number,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    if (await ask()) return true;
-    if (performance.now() > deadline) return false;
-    await delay(askEveryMs, undefined, { signal });
-  }
 }
