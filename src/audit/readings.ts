@@ -51,19 +51,19 @@ export function judgeBy(
   const evidence = readings.flatMap(evidenceOf);
   const unread = readings.flatMap(({ answer }) => (answer.kind === 'unknown' ? [answer] : []));
   if (unread.length > 0) return undecided(unread, evidence);
-  const decision = decide(
-    readings.flatMap(({ answer }) => (answer.kind === 'unknown' ? [] : [answer.value])),
-  );
-  const judged: Judgement =
-    'state' in decision
-      ? decision
-      : { state: decision.ok ? 'pass' : 'fail', ...foundOf(decision), evidence };
+  const decision = decide(valuesOf(readings));
+  const judged = 'state' in decision ? decision : decided(decision, evidence);
   const holes = readings.flatMap(({ answer }) => (answer.kind === 'partial' ? [answer] : []));
   return judged.state === 'pass' && holes.length > 0 ? undecided(holes, evidence) : judged;
 }
 
-function foundOf({ found, wanted }: Decision): Pick<Decision, 'found' | 'wanted'> {
-  return { found, wanted };
+/** The answers that are there. */
+function valuesOf(readings: readonly Reading[]): readonly string[] {
+  return readings.flatMap(({ answer }) => (answer.kind === 'unknown' ? [] : [answer.value]));
+}
+
+function decided({ ok, found, wanted }: Decision, evidence: readonly AuditEvidence[]): Judgement {
+  return { state: ok ? 'pass' : 'fail', found, wanted, evidence };
 }
 
 function undecided(
@@ -101,6 +101,32 @@ export function judgeEach(
     bad.map(({ one }) => one),
     () => ({ ok: false, found, wanted }),
   );
+}
+
+/** What is found wrong in several answers taken together, and how it is told that nothing is. */
+export interface Together {
+  readonly fault: (values: readonly string[]) => string | undefined;
+  readonly sound: (values: readonly string[]) => string;
+  readonly wanted: string;
+}
+
+/** Judges readings by each other: a fault among those that answered is enough to fail, and passing
+ * needs every one, and `others` too. */
+export function judgeTogether(
+  readings: readonly Reading[],
+  others: readonly Reading[],
+  { fault, sound, wanted }: Together,
+): Judgement {
+  const found = fault(valuesOf(readings));
+  if (found === undefined) {
+    return judgeBy([...readings, ...others], (values) => ({
+      ok: true,
+      found: sound(values),
+      wanted,
+    }));
+  }
+  const heard = readings.filter(({ answer }) => answer.kind !== 'unknown');
+  return judgeBy(heard, () => ({ ok: false, found, wanted }));
 }
 
 export function notApplicable(reason: string): Judgement {

@@ -1,7 +1,7 @@
 /** Checks of the cluster: its size, its leader, its versions. */
 import { formatDuration } from '../../domain/duration.ts';
 import type { EtcdCheck } from '../check.ts';
-import { inForm, judgeBy, judgeEach, notApplicable, reading } from '../readings.ts';
+import { inForm, judgeBy, judgeEach, judgeTogether, notApplicable, reading } from '../readings.ts';
 import { everyMember, metrics, statuses } from './readings.ts';
 
 export const clusterSize: EtcdCheck = {
@@ -35,20 +35,15 @@ export const oneLeader: EtcdCheck = {
   fix: 'bring the members together again: `etcdctl endpoint status --cluster` shows who sees whom',
   judge: ({ server }) => {
     const leaders = statuses(server, ({ leader }) => leader ?? 'none');
-    const named = leaders.flatMap(({ answer }) =>
-      answer.kind === 'unknown' ? [] : [answer.value],
-    );
-    const distinct = new Set(named);
-    if (distinct.has('none') || distinct.size > 1) {
-      const heard = leaders.filter(({ answer }) => answer.kind !== 'unknown');
-      const found = `the members name ${[...distinct].join(' and ')}`;
-      return judgeBy(heard, () => ({ ok: false, found, wanted: 'one leader' }));
-    }
-    return judgeBy([...leaders, ...everyMember(server)], ([leader = '']) => ({
-      ok: true,
-      found: `all name ${leader}`,
+    return judgeTogether(leaders, everyMember(server), {
+      fault: (named) => {
+        const distinct = new Set(named);
+        if (!distinct.has('none') && distinct.size <= 1) return undefined;
+        return `the members name ${[...distinct].join(' and ')}`;
+      },
+      sound: ([leader = '']) => `all name ${leader}`,
       wanted: 'one leader',
-    }));
+    });
   },
 };
 
@@ -96,20 +91,15 @@ export const supportedVersions: EtcdCheck = {
     const versions = statuses(server, ({ version }) => version).map((one) =>
       inForm(one, /^\d+\.\d+/),
     );
-    const wanted = 'one version, 3.5 or later';
-    const told = versions.flatMap(({ answer }) =>
-      answer.kind === 'unknown' ? [] : [answer.value],
-    );
-    const distinct = [...new Set(told)];
-    if (distinct.length > 1 || distinct.some(ended)) {
-      const heard = versions.filter(({ answer }) => answer.kind !== 'unknown');
-      return judgeBy(heard, () => ({ ok: false, found: distinct.join(' and '), wanted }));
-    }
-    return judgeBy([...versions, ...everyMember(server)], ([version = '']) => ({
-      ok: true,
-      found: version,
-      wanted,
-    }));
+    return judgeTogether(versions, everyMember(server), {
+      fault: (told) => {
+        const distinct = [...new Set(told)];
+        const sound = distinct.length <= 1 && !distinct.some(ended);
+        return sound ? undefined : distinct.join(' and ');
+      },
+      sound: ([version = '']) => version,
+      wanted: 'one version, 3.5 or later',
+    });
   },
 };
 
@@ -136,17 +126,14 @@ export const leaseLists: EtcdCheck = {
     const readings = server.members.map(({ member, leases }) =>
       reading(`lease list of ${member}`, leases, ([list = []]) => `${list.length} leases`),
     );
-    const wanted = 'the same leases on every member';
-    if (odd.length > 0) {
-      const heard = readings.filter(({ answer }) => answer.kind !== 'unknown');
-      const found = `${odd.length} not on every member, ${odd[0] ?? ''} among them`;
-      return judgeBy(heard, () => ({ ok: false, found, wanted }));
-    }
-    return judgeBy([...readings, ...everyMember(server)], ([first = '']) => ({
-      ok: true,
-      found: first,
-      wanted,
-    }));
+    return judgeTogether(readings, everyMember(server), {
+      fault: () =>
+        odd.length === 0
+          ? undefined
+          : `${odd.length} not on every member, ${odd[0] ?? ''} among them`,
+      sound: ([first = '']) => first,
+      wanted: 'the same leases on every member',
+    });
   },
 };
 
