@@ -8,7 +8,7 @@ import type { ObservationEvent } from '../domain/event.ts';
 import type { Checker } from './checker.ts';
 import { count, perLock, type Findings } from './conclude.ts';
 import type { Grant, HistoryIndex, LockHistory, Operation } from './history.ts';
-import { IntervalList } from './interval-list.ts';
+import { exclusiveHolds } from './holds.ts';
 import { grantName, lastSeq } from './witness.ts';
 
 /** How the history shows that a victim's record was gone, and since when at the latest. */
@@ -67,14 +67,6 @@ function judge(history: HistoryIndex, lock: LockHistory): Findings {
 function isOwnDoing(victim: Grant, release: Operation, loss: Loss): boolean {
   const own = victim.release;
   return release.outcome === 'fail' && own?.outcome === 'ok' && loss.atNs >= own.startNs;
-}
-
-/** What a renewal or release of somebody else can hurt: shared holds end one by one beside others. */
-export function exclusiveHolds(lock: LockHistory): IntervalList<Grant> {
-  const exclusive = lock.grants.filter(({ sharing }) => sharing === undefined);
-  return new IntervalList(
-    exclusive.map((grant) => ({ from: grant.grantedNs, to: grant.endNs, value: grant })),
-  );
 }
 
 /** Releases that may have arrived while another grant was surely held, each with that grant. */

@@ -5,7 +5,7 @@
 import type { Checker } from './checker.ts';
 import { count, perLock, type Findings } from './conclude.ts';
 import type { Grant, HistoryIndex, LockHistory, Operation } from './history.ts';
-import { exclusiveHolds } from './foreign-release.ts';
+import { exclusiveHolds } from './holds.ts';
 import { IntervalList } from './interval-list.ts';
 import { bothSeqs, grantName, lastSeq } from './witness.ts';
 

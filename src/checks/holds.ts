@@ -1,5 +1,6 @@
 /** Stretches of time in which a lock was surely held, and the sweep that finds two at once. */
 import type { Grant, HistoryIndex, LockHistory } from './history.ts';
+import { IntervalList } from './interval-list.ts';
 import { grantName, holdSeqs } from './witness.ts';
 
 export interface Hold {
@@ -21,6 +22,14 @@ export function holdOf(grant: Grant, endNs: number, identity = String(grant.inde
     endNs,
     seqs: holdSeqs(grant),
   };
+}
+
+/** What a renewal or release of somebody else can hurt: shared holds end one by one beside others. */
+export function exclusiveHolds(lock: LockHistory): IntervalList<Grant> {
+  const exclusive = lock.grants.filter(({ sharing }) => sharing === undefined);
+  return new IntervalList(
+    exclusive.map((grant) => ({ from: grant.grantedNs, to: grant.endNs, value: grant })),
+  );
 }
 
 /**

@@ -3,7 +3,7 @@
  * those that may not. Exact as for exclusive locks: placing each acquire at its reply and each
  * release at its invocation makes every hold as short as it can be.
  */
-import type { LockHistory } from './history.ts';
+import type { Grant, LockHistory } from './history.ts';
 import { holdOf, longestTwo, type Hold } from './holds.ts';
 
 /** The stretch each grant was surely held, until `endNs` of it. */
@@ -18,7 +18,7 @@ export interface SharedHold extends Hold {
  */
 export function sharedHolds(
   lock: LockHistory,
-  endOf: (grant: LockHistory['grants'][number]) => number,
+  endOf: (grant: Grant) => number,
 ): readonly SharedHold[] {
   return lock.grants.map((grant) => {
     const { sharing, worker, owner, index } = grant;
@@ -73,9 +73,17 @@ export function findCrowd(holds: readonly SharedHold[], limit: number): Crowd {
   return { holds: [], timesFull };
 }
 
-/** The most permits that any acquire said there are: a semaphore may have been resized. */
+/**
+ * The most permits that any acquire said there are: a semaphore may have been resized. Infinity when
+ * none was counted: a read/write lock.
+ */
 export function permitLimit(lock: LockHistory): number {
-  return lock.grants.reduce((most, { sharing }) => Math.max(most, sharing?.limit ?? 0), 0);
+  let most: number | undefined;
+  for (const { sharing } of lock.grants) {
+    if (sharing === undefined || sharing.limit === Infinity) continue;
+    most = Math.max(most ?? 0, sharing.limit);
+  }
+  return most ?? Infinity;
 }
 
 function openAt(starts: readonly SharedHold[], last: SharedHold): readonly SharedHold[] {

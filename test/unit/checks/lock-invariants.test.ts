@@ -234,6 +234,17 @@ describe('foreign release', () => {
     expect(resultOf(history, 'no-foreign-release').verdict).toBe('inconclusive');
   });
 
+  test('a release without a reply missed the holder that was seen later and found its own record', () => {
+    const seen = () =>
+      taken()
+        .release('A', [1200, 1201], 'unknown')
+        .observe(1210, 'lock-state', { owner: 'B-owner', fence: 2n });
+    expect(resultOf(seen(), 'no-foreign-release').verdict).toBe('inconclusive');
+    expect(resultOf(seen().release('B', [1300, 1301]), 'no-foreign-release').verdict).toBe('held');
+    const failed = seen().release('B', [1300, 1301], 'fail', 'not-owner');
+    expect(resultOf(failed, 'no-foreign-release').verdict).not.toBe('held');
+  });
+
   test('is not exercised when everybody releases his own', () => {
     const history = start()
       .granted('A', [0, 5], 1n)

@@ -57,6 +57,16 @@ describe('a read/write lock', () => {
     expect(resultOf(history, 'no-foreign-release').verdict).toBe('not-exercised');
   });
 
+  test('of which only writers got in, is told of as what it is', () => {
+    const history = start()
+      .op('acquire', 'A', [0, 5], 'ok')
+      .op('acquire', 'B', [6, 8], 'fail', { ...reader, ...busy });
+    expect(resultOf(history, 'mutual-exclusion')).toMatchObject({
+      verdict: 'held',
+      note: '1 grant, a writer never beside another',
+    });
+  });
+
   test('tokens are compared among writers only', () => {
     const history = start()
       .op('acquire', 'A', [0, 5], 'ok', { complete: { fence: 1n } })
