@@ -19,13 +19,13 @@ function say<K extends ChangeKind>(kind: K, change: ByKind[K]): string {
 const sentences: { readonly [K in ChangeKind]: (change: ByKind[K]) => string } = {
   gap: ({ lostMs, reason }) => `not watched for ${formatDuration(lostMs)}: ${reason}`,
   seen: ({ state, owners, fence }) => `${state}${list(owners, ' by ')}${withFence(fence)}`,
-  taken: ({ owner, fence }) => `taken by ${name(owner)}${withFence(fence)}`,
+  taken: ({ owner, fence }) => `taken by ${ownerName(owner)}${withFence(fence)}`,
   retaken: ({ owner, oldFence, fence }) =>
-    `taken again by ${name(owner)}${fromTo(oldFence, fence)}`,
+    `taken again by ${ownerName(owner)}${fromTo(oldFence, fence)}`,
   'handed-over': ({ oldOwner, owner, oldFence, fence, ended }) =>
-    `handed over from ${name(oldOwner)} to ${name(owner)}${fromTo(oldFence, fence)}${endedWords(ended)}`,
+    `handed over from ${ownerName(oldOwner)} to ${ownerName(owner)}${fromTo(oldFence, fence)}${endedWords(ended)}`,
   freed: ({ oldOwner, oldFence, ended }) =>
-    `freed by ${name(oldOwner)}${withFence(oldFence)}${endedWords(ended)}`,
+    `freed by ${ownerName(oldOwner)}${withFence(oldFence)}${endedWords(ended)}`,
   'no-ttl': ({ owners }) => `no TTL${list(owners, ', held by ')}: it will never free itself`,
   state: ({ oldState, state }) => `was ${oldState}, is ${state}`,
   'queue-grew': queueSentence,
@@ -50,15 +50,16 @@ function queueSentence(change: ByKind['queue-grew' | 'queue-shrank']): string {
 }
 
 function of(owner: string | undefined, before = ' of '): string {
-  return owner === undefined ? '' : before + name(owner);
+  return owner === undefined ? '' : before + ownerName(owner);
 }
 
-function name(owner: string): string {
+/** An owner as it is told of. */
+export function ownerName(owner: string): string {
   return owner === '' ? '(empty)' : owner;
 }
 
 function list(names: readonly string[], before: string): string {
-  return names.length === 0 ? '' : before + names.map(name).join(', ');
+  return names.length === 0 ? '' : before + names.map(ownerName).join(', ');
 }
 
 function withFence(fence: FencingToken | undefined): string {

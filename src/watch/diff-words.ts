@@ -1,6 +1,6 @@
 /** The words for what two captures show of a lock: from → to, as a change of hands is always told. */
 import type { FencingToken } from '../domain/fence.ts';
-import { changeSentence } from './change-words.ts';
+import { changeSentence, ownerName } from './change-words.ts';
 import type { ChangeKind, LockChange } from './changes.ts';
 
 /** What tells of hands, fences and states; how a lease went between two far looks tells nothing. */
@@ -36,5 +36,5 @@ function fromTo(from: string, to: string): string {
 }
 
 function grant(owner: string, fence: FencingToken | undefined): string {
-  return `${owner === '' ? '(empty)' : owner}${fence === undefined ? '' : ` fence ${fence}`}`;
+  return `${ownerName(owner)}${fence === undefined ? '' : ` fence ${fence}`}`;
 }

@@ -152,7 +152,7 @@ function pairUp(
 
 function changesBetween(old: Side, now: Side): readonly LockChange[] {
   const { memory } = compareLooks(nothingSeen, lookOf(old));
-  const { changes } = compareLooks(memory, { ...lookOf(now), target: now.target });
+  const { changes } = compareLooks(memory, lookOf(now));
   return changes.flatMap((change) =>
     change.kind !== 'gap' && isToldInDiff(change) ? [change] : [],
   );
